@@ -1,0 +1,25 @@
+"""Unstall: why a TensorFlow or Keras training hangs, starves, dies or learns nothing.
+
+The whole public surface, sorted. Importing it loads no framework and nothing heavy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Guard", "__version__", "watch"]
+
+if TYPE_CHECKING:
+    from unstall.inside.guard import Guard
+    from unstall.inside.watch import watch
+
+_HOMES = {"Guard": "unstall.inside.guard", "watch": "unstall.inside.watch"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unstall' has no attribute {name!r}. Public names: {', '.join(__all__)}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,78 @@
+"""Reading stacks: whose line it is, what a thread waits in, and whether it has moved between samples."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import PurePath
+
+from unstall.journal.events import Frame, RunStarted, StackSampled, ThreadStack
+from unstall.journal.reader import Journal
+
+# Code that the user did not write: installed packages, the standard library, the interpreter's own frames.
+_INSTALLED = re.compile(r"(^|/)(site-packages|dist-packages)/|(^|/)lib(64)?/python\d(\.\d+)?/|^<(frozen|string|stdin)|/lib/python\d+\.zip/")
+_STDLIB = sysconfig.get_paths()["stdlib"]
+_OWN = str(PurePath(__file__).parents[1]) + "/"
+
+
+@lru_cache(maxsize=4096)
+def is_user_file(file: str) -> bool:
+    """Whether a file is the user's own: not installed, not the standard library, not ours."""
+    if not file or file.startswith(("<", _OWN)) or not file.endswith((".py", ".ipynb")) and "ipykernel" not in file:
+        return False
+    return not _INSTALLED.search(file) and not file.startswith(_STDLIB + "/")
+
+
+def is_native(frame: Frame) -> bool:
+    return bool(frame["module"])
+
+
+def user_frames(thread: ThreadStack) -> list[Frame]:
+    """The user's own frames, innermost first."""
+    return [frame for frame in thread["frames"] if not is_native(frame) and is_user_file(frame["file"])]
+
+
+def where(frame: Frame, folder: str = "") -> str:
+    """file:line, relative to the program's folder where it lies inside it."""
+    return place(frame["file"], frame["line"], folder)
+
+
+def place(file: str, line: int, folder: str = "") -> str:
+    prefix = folder.rstrip("/") + "/"
+    short = file[len(prefix) :] if folder and file.startswith(prefix) else file
+    return f"{short}:{line}"
+
+
+def program_folder(journal: Journal) -> str:
+    started = journal.last(RunStarted)
+    return started.folder if started else ""
+
+
+def has_function(thread: ThreadStack, *names: str) -> bool:
+    """Whether any frame's function contains one of the names (native names carry namespaces and templates)."""
+    return any(name in frame["function"] for frame in thread["frames"] for name in names)
+
+
+def python_frames(thread: ThreadStack) -> list[Frame]:
+    return [frame for frame in thread["frames"] if not is_native(frame)]
+
+
+def main_thread(sample: StackSampled) -> ThreadStack | None:
+    """py-spy calls it MainThread; otherwise it is the one whose id is the process's."""
+    for thread in sample.threads:
+        if thread["name"] == "MainThread":
+            return thread
+    return next((thread for thread in sample.threads if thread["id"] == sample.pid), None)
+
+
+def position(thread: ThreadStack) -> tuple[tuple[str, str, int], ...]:
+    """Where the Python code of a thread stands: equal positions in several samples mean that it has not moved."""
+    return tuple((frame["file"], frame["function"], frame["line"]) for frame in python_frames(thread))
+
+
+def same_position_in(samples: Iterable[StackSampled], thread: ThreadStack) -> int:
+    """In how many samples the thread stands where it stands in this one."""
+    target = position(thread)
+    return sum(any(other["id"] == thread["id"] and position(other) == target for other in sample.threads) for sample in samples)

@@ -1,0 +1,28 @@
+"""Every exception of Unstall, drawn as a tree; each carries the exit code of the command that ends with it.
+
+UnstallError            1
+├── WrongInput          2   a mistake in what was typed or in a file: what was expected and what came
+│   └── NoSuchRun       2   no run of this name or path
+├── ProcessNotThere     3   the process to look at does not exist, or is no process of ours to see
+└── NotPermitted        4   the system refuses; says which permission is missing and how to give it
+"""
+
+
+class UnstallError(Exception):
+    exit_code = 1
+
+
+class WrongInput(UnstallError):
+    exit_code = 2
+
+
+class NoSuchRun(WrongInput):
+    pass
+
+
+class ProcessNotThere(UnstallError):
+    exit_code = 3
+
+
+class NotPermitted(UnstallError):
+    exit_code = 4

@@ -1,0 +1,386 @@
+"""Every event of a journal: a frozen dataclass named in the past tense.
+
+An event says what was seen, never what it means. `at` is the wall clock in seconds; durations are measured with
+the monotonic clock and carry their unit in the name. Fields are plain data (numbers, strings, lists, dicts), so that
+one line of JSON is one event. A reader ignores fields that it does not know and fills missing ones with defaults:
+journals of other versions stay readable.
+
+This module also runs inside the watched program: standard library only, syntax of Python 3.9.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Optional, TypedDict
+
+
+class Frame(TypedDict):
+    """One line of a stack. `module` is set for native frames (the shared library), and empty for Python ones."""
+
+    function: str
+    file: str
+    line: int
+    module: str
+
+
+class ThreadStack(TypedDict):
+    """One thread of a sample, innermost frame first."""
+
+    id: int
+    name: str
+    active: bool
+    frames: list[Frame]
+
+
+@dataclass(frozen=True)
+class Event:
+    at: float = 0.0
+
+
+# --- the run and its processes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunStarted(Event):
+    mode: str = ""  # run | attach | guard | watch
+    command: list[str] = field(default_factory=list)
+    folder: str = ""  # the working folder of the program
+    pid: int = 0
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class ProgramStarted(Event):
+    """The probe runs inside a Python process."""
+
+    pid: int = 0
+    python: str = ""
+    argv: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FrameworkLoaded(Event):
+    name: str = ""  # tensorflow | keras | tf_keras | jax | torch
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class ProgramEnded(Event):
+    """The interpreter came to its orderly end (atexit): not written after os._exit or a kill."""
+
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class ProcessEnded(Event):
+    """As the parent saw it end."""
+
+    pid: int = 0
+    exit_code: Optional[int] = None
+    signal: Optional[int] = None
+    stopped_by_us: bool = False
+
+
+@dataclass(frozen=True)
+class SignalSent(Event):
+    """A signal that Unstall passed on to the program (it was sent to Unstall), or that the terminal sent to both."""
+
+    signal: int = 0
+    sender_pid: int = 0
+    from_terminal: bool = False
+
+
+# --- training, seen from inside ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PhaseBegan(Event):
+    """phase: fit | first_step | train | validate | save | predict | loop."""
+
+    phase: str = ""
+    step: int = -1
+    epoch: int = -1
+
+
+@dataclass(frozen=True)
+class PhaseEnded(Event):
+    phase: str = ""
+    step: int = -1
+    epoch: int = -1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class FitBegan(Event):
+    api: str = ""  # keras | tf_keras | own_loop | watch
+    backend: str = ""
+    epochs: Optional[int] = None
+    steps_per_epoch: Optional[int] = None
+    where: Optional[str] = None  # the user's line that called fit
+
+
+@dataclass(frozen=True)
+class FitEnded(Event):
+    seconds: float = 0.0
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class StepsEnded(Event):
+    """Steps first..last, both included. Short steps are put together, so that a journal stays small."""
+
+    phase: str = "train"  # train | validate | predict
+    first: int = 0  # counted over the whole fit, from 0
+    last: int = 0
+    epoch: int = 0
+    seconds: float = 0.0  # of all of them, begin of the first to end of the last
+    busy_s: float = 0.0  # inside the step itself, callbacks excluded
+    longest_s: float = 0.0
+    wait_s: Optional[float] = None  # waiting for input, in the steps where it was measured
+    waited_steps: int = 0  # in how many of them it was measured
+    loss: Optional[float] = None  # mean of the batch losses over these steps, as far as the framework tells
+    loss_is_finite: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class EpochEnded(Event):
+    epoch: int = 0
+    seconds: float = 0.0
+    logs: dict[str, Optional[float]] = field(default_factory=dict)  # None: not finite
+    not_finite: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CheckpointSaved(Event):
+    path: str = ""
+    seconds: float = 0.0
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ErrorRaised(Event):
+    kind: str = ""  # class name, with module when not a builtin
+    message: str = ""
+    frames: list[Frame] = field(default_factory=list)  # innermost first
+    fatal: bool = False  # it reached the top and ended the program (or its thread)
+    thread: str = ""
+    phase: str = ""
+    step: int = -1
+
+
+@dataclass(frozen=True)
+class WarningShown(Event):
+    source: str = ""  # warnings | logging:<logger name>
+    category: str = ""
+    message: str = ""
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class PipelineBuilt(Event):
+    """One tf.data stage, with the user's line that made it."""
+
+    stage: str = ""  # map, batch, shuffle, from_generator, ...
+    where: Optional[str] = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InputDescribed(Event):
+    """What was given to fit as input."""
+
+    kind: str = ""  # tf.data | PyDataset | generator | arrays | torch DataLoader | ...
+    where: Optional[str] = None
+    batches: Optional[int] = None  # None: unknown, -1: infinite
+    arguments: dict[str, Any] = field(default_factory=dict)
+    role: str = "train"  # train | validate | predict
+
+
+@dataclass(frozen=True)
+class ModelDescribed(Event):
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WeightsSampled(Event):
+    step: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BatchSampled(Event):
+    step: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FunctionTraced(Event):
+    """A tf.function was traced again. count: traces of this function up to now."""
+
+    function: str = ""
+    where: Optional[str] = None
+    count: int = 0
+    calls: int = 0
+    seconds: float = 0.0  # spent in all these traces
+    step: int = -1
+
+
+@dataclass(frozen=True)
+class GradientsMissing(Event):
+    missing: list[str] = field(default_factory=list)
+    total: int = 0
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class LoopSeen(Event):
+    """A fact about one's own loop, e.g. an iterator made anew in each step."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+# --- seen from outside -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HostSampled(Event):
+    """Resources of the program's process tree and of the machine. Rates are over the time since the sample before."""
+
+    interval_s: float = 0.0
+    cpu_cores: float = 0.0  # busy cores of the whole process tree
+    main_cpu_cores: float = 0.0  # busy cores of the main process alone
+    rss_bytes: int = 0  # whole tree
+    main_rss_bytes: int = 0
+    threads: int = 0
+    processes: int = 1
+    read_bytes_s: float = 0.0  # through read calls, from disk or cache
+    disk_read_bytes_s: float = 0.0  # that had to come from the disk
+    write_bytes_s: float = 0.0
+    major_faults_s: float = 0.0
+    available_bytes: int = 0
+    total_bytes: int = 0
+    cgroup_used_bytes: Optional[int] = None
+    cgroup_limit_bytes: Optional[int] = None
+    cgroup_oom_kills: Optional[int] = None
+    swap_used_bytes: int = 0
+    swap_in_bytes_s: float = 0.0
+    swap_out_bytes_s: float = 0.0
+    io_wait_threads: int = 0  # threads in uninterruptible sleep
+    disk_free_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class DeviceSampled(Event):
+    index: int = 0
+    name: str = ""
+    used_bytes: int = 0
+    total_bytes: int = 0
+    busy_percent: Optional[float] = None
+    processes: list[dict[str, Any]] = field(default_factory=list)  # pid, name, bytes, ours
+
+
+@dataclass(frozen=True)
+class StackSampled(Event):
+    pid: int = 0
+    native: bool = False
+    seconds: float = 0.0  # how long the sampling took
+    threads: list[ThreadStack] = field(default_factory=list)
+    main: bool = True  # of the main process, not of a child
+
+
+@dataclass(frozen=True)
+class SampleFailed(Event):
+    """A signal could not look. `missing` says what it lacks, `cure` how to give it."""
+
+    signal: str = ""  # stacks | native_stacks | host | device | inside
+    missing: str = ""
+    cure: str = ""
+
+
+@dataclass(frozen=True)
+class StallBegan(Event):
+    """No progress for longer than the run's own history allows. What it means is for the causes to say."""
+
+    phase: str = ""
+    step: int = -1
+    epoch: int = -1
+    since: float = 0.0  # wall clock: the last sign of progress
+    usual_s: Optional[float] = None  # what this phase took before (median), None without history
+    limit_s: float = 0.0
+    waiting_for_input: bool = False
+
+
+@dataclass(frozen=True)
+class StallEnded(Event):
+    phase: str = ""
+    step: int = -1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class KernelSpoke(Event):
+    """A line of the kernel's log about this process (an out-of-memory kill)."""
+
+    line: str = ""
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class OutputSeen(Event):
+    """A line of the program's own output, where it goes to a file that can be read."""
+
+    stream: str = ""
+    line: str = ""
+
+
+# --- about Unstall itself ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProbeFailed(Event):
+    probe: str = ""
+    error: str = ""
+    disabled: bool = False
+
+
+@dataclass(frozen=True)
+class EventsLost(Event):
+    count: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class VerdictReached(Event):
+    cause: str = ""
+    certainty: str = ""
+    where: Optional[str] = None
+    summary: str = ""
+
+
+def _kinds(base: type[Event]) -> dict[str, type[Event]]:
+    kinds = {base.__name__: base}
+    for kind in base.__subclasses__():
+        kinds.update(_kinds(kind))
+    return kinds
+
+
+KINDS: dict[str, type[Event]] = _kinds(Event)
+_FIELDS: dict[str, frozenset[str]] = {
+    name: frozenset(f.name for f in dataclasses.fields(kind)) for name, kind in KINDS.items()
+}
+
+
+def to_plain(event: Event) -> dict[str, Any]:
+    """The event as plain data, its name first. Shallow: fields hold plain data already."""
+    return {"event": type(event).__name__, **event.__dict__}
+
+
+def from_plain(plain: dict[str, Any]) -> Event | None:
+    """The event, or None for a kind that this version does not know."""
+    name = plain.get("event", "")
+    kind = KINDS.get(name)
+    if kind is None:
+        return None
+    known = _FIELDS[name]
+    return kind(**{key: value for key, value in plain.items() if key in known})

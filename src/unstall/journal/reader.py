@@ -1,0 +1,116 @@
+"""Reads journals: whole or while they are written; a torn last line waits for its rest, a damaged one is counted.
+
+A run folder may hold several journal files, one per process. `Journal` puts them in order of time and is what the
+causes look at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar, cast
+
+from unstall.journal.events import Event, from_plain
+
+E = TypeVar("E", bound=Event)
+
+JOURNAL_FILES = "events-*.jsonl"
+
+
+class Tail:
+    """Follows one growing file. `read` gives the events that were completed since the last call."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damaged_lines = 0
+        self._offset = 0
+        self._rest = b""
+
+    def read(self) -> list[Event]:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return []
+        self._offset += len(data)
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        return [event for line in lines if line and (event := self._parse(line)) is not None]
+
+    def _parse(self, line: bytes) -> Event | None:
+        try:
+            plain = json.loads(line)
+            return from_plain(plain) if isinstance(plain, dict) else None
+        except (ValueError, TypeError):
+            self.damaged_lines += 1
+            return None
+
+
+class FolderTail:
+    """Follows all journal files of a folder, also ones that appear later."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._tails: dict[Path, Tail] = {}
+
+    def read(self) -> list[Event]:
+        for path in sorted(self.folder.glob(JOURNAL_FILES)):
+            self._tails.setdefault(path, Tail(path))
+        events = [event for tail in self._tails.values() for event in tail.read()]
+        events.sort(key=lambda event: event.at)
+        return events
+
+    @property
+    def damaged_lines(self) -> int:
+        return sum(tail.damaged_lines for tail in self._tails.values())
+
+
+class Journal:
+    """Events in order of time, found by kind. `now` is the moment up to which the journal knows."""
+
+    def __init__(self, events: Iterable[Event] = (), now: float | None = None) -> None:
+        self._by_kind: dict[type[Event], list[Event]] = {}
+        self._now = now
+        self._last_at = 0.0
+        self.count = 0
+        self.extend(sorted(events, key=lambda event: event.at))
+
+    def extend(self, events: Iterable[Event]) -> None:
+        for event in events:
+            kept = self._by_kind.setdefault(type(event), [])
+            kept.append(event)
+            if len(kept) > 1 and event.at < kept[-2].at:
+                kept.sort(key=lambda each: each.at)
+            self._last_at = max(self._last_at, event.at)
+            self.count += 1
+
+    def of(self, kind: type[E]) -> list[E]:
+        return cast("list[E]", self._by_kind.get(kind, []))
+
+    def last(self, kind: type[E]) -> E | None:
+        events = self.of(kind)
+        return events[-1] if events else None
+
+    def first(self, kind: type[E]) -> E | None:
+        events = self.of(kind)
+        return events[0] if events else None
+
+    def since(self, kind: type[E], at: float) -> list[E]:
+        return [event for event in self.of(kind) if event.at >= at]
+
+    @property
+    def now(self) -> float:
+        return max(self._now or 0.0, self._last_at)
+
+    @now.setter
+    def now(self, at: float) -> None:
+        self._now = at
+
+    def all(self) -> list[Event]:
+        return sorted((event for events in self._by_kind.values() for event in events), key=lambda event: event.at)
+
+
+def read_folder(folder: Path) -> Journal:
+    return Journal(FolderTail(folder).read())

@@ -1,0 +1,162 @@
+"""Appends events to one JSONL file. Never raises and never holds up the caller.
+
+On a local disk an event is handed to the kernel before `write` returns, so it survives a SIGKILL a moment later. On a
+network disk, and from the first write that takes long, events go through a short queue and a thread of their own: a
+dead server must not stop a training. A full disk or a queue that overflows loses events, counts them, and says so with
+`EventsLost` as soon as it can write again.
+
+Standard library only, syntax of Python 3.9: it runs inside the watched program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any, Optional
+
+from unstall.journal.events import Event, EventsLost, to_plain
+
+SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
+QUEUE_EVENTS = 2000
+RETRY_AFTER_ERROR_S = 1.0
+REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "afs"})
+
+
+def encode(event: Event) -> bytes:
+    """One line. Not-finite numbers become null: JSON has no word for them."""
+    plain = to_plain(event)
+    try:
+        text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
+    except ValueError:
+        text = json.dumps(_finite(plain), allow_nan=False, separators=(",", ":"), default=str)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+def is_remote(path: Path) -> bool:
+    """Whether the path lies on a network file system, by the kernel's own mount table."""
+    try:
+        target = str(path.resolve())
+        best, kind = "", ""
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                fields = line.split()
+                at = fields[1].replace("\\040", " ")
+                if len(at) > len(best) and (target == at or target.startswith(at.rstrip("/") + "/")):
+                    best, kind = at, fields[2]
+    except (OSError, IndexError):
+        return False
+    return kind in REMOTE_FILE_SYSTEMS or kind.startswith("fuse.")
+
+
+class JournalWriter:
+    """One per process. `write` may be called from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pid = os.getpid()
+        self._file: Optional[int] = None
+        self._lock = threading.Lock()
+        self._lost = 0
+        self._lost_why = ""
+        self._retry_at = 0.0
+        self._queue: Optional[deque[bytes]] = None
+        self._wake = threading.Event()
+        self._closed = False
+        if is_remote(path.parent):
+            self._start_thread()
+
+    def write(self, event: Event) -> None:
+        # A forked child inherits this object, but the journal belongs to the parent.
+        if self._closed or os.getpid() != self._pid:
+            return
+        try:
+            line = encode(event)
+        except (TypeError, ValueError, RecursionError) as error:
+            self._lose(1, f"{type(event).__name__} cannot be written: {error}")
+            return
+        if self._queue is not None:
+            self._enqueue(line)
+        elif self._lock.acquire(timeout=SLOW_WRITE_S):
+            try:
+                self._put(line)
+            finally:
+                self._lock.release()
+        else:
+            self._start_thread()
+            self._enqueue(line)
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """Writes what is queued, for as long as the timeout allows."""
+        deadline = time.monotonic() + timeout_s
+        while self._queue and time.monotonic() < deadline:
+            self._wake.set()
+            time.sleep(0.005)
+        self._closed = True
+        self._wake.set()
+
+    def _put(self, line: bytes) -> None:
+        began = time.monotonic()
+        if began < self._retry_at:
+            self._lose(1, self._lost_why)
+            return
+        try:
+            if self._file is None:
+                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if self._lost:
+                notice = encode(EventsLost(at=time.time(), count=self._lost, why=self._lost_why))
+                self._write_whole(notice)
+                self._lost = 0
+            self._write_whole(line)
+        except OSError as error:
+            self._lose(1, f"{error.strerror or error}")
+            self._retry_at = time.monotonic() + RETRY_AFTER_ERROR_S
+            return
+        if self._queue is None and time.monotonic() - began > SLOW_WRITE_S:
+            self._start_thread()
+
+    def _write_whole(self, line: bytes) -> None:
+        assert self._file is not None
+        written = os.write(self._file, line)
+        if written < len(line):
+            # A disk that fills up takes a part of the line. End it, so that the next one is whole.
+            os.write(self._file, b"\n")
+
+    def _enqueue(self, line: bytes) -> None:
+        queue = self._queue
+        if queue is None or len(queue) >= QUEUE_EVENTS:
+            self._lose(1, "the disk is too slow")
+            return
+        queue.append(line)
+        self._wake.set()
+
+    def _lose(self, count: int, why: str) -> None:
+        self._lost += count
+        self._lost_why = why
+
+    def _start_thread(self) -> None:
+        if self._queue is None:
+            self._queue = deque()
+            threading.Thread(target=self._drain, name="unstall-journal", daemon=True).start()
+
+    def _drain(self) -> None:
+        queue = self._queue
+        assert queue is not None
+        while not self._closed:
+            self._wake.wait(1.0)
+            self._wake.clear()
+            while queue:
+                self._put(queue.popleft())

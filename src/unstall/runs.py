@@ -1,0 +1,119 @@
+"""A run folder holds all of one run: who started it, the journals of its processes, the pulse and the last verdicts.
+
+Folders lie in the user's state directory (`UNSTALL_HOME` changes it), not in the working folder: a program that lists
+its folder must see what it would see alone. Where no folder can be written, a temporary one is taken, and said.
+
+Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.errors import NoSuchRun
+from unstall.journal.writer import is_remote
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def home() -> Path:
+    """Where runs are kept."""
+    explicit = os.environ.get("UNSTALL_HOME")
+    if explicit:
+        return Path(explicit)
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "unstall" / "runs"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def journal_path(self, role: str, pid: int) -> Path:
+        """role: inside (the program) or watcher."""
+        return self.path / f"events-{role}-{pid}.jsonl"
+
+    def pulse_path(self, pid: int) -> Path:
+        # Mapped memory of a network file can block the program that stores into it.
+        if is_remote(self.path) and SHARED_MEMORY.is_dir():
+            return SHARED_MEMORY / f"unstall-{self.name}-{pid}.pulse"
+        return self.path / f"pulse-{pid}"
+
+    def pulse_paths(self) -> list[Path]:
+        return sorted(self.path.glob("pulse-*")) or sorted(SHARED_MEMORY.glob(f"unstall-{self.name}-*.pulse"))
+
+    @property
+    def story_path(self) -> Path:
+        return self.path / "story.json"
+
+    def write_story(self, story: dict[str, Any]) -> None:
+        """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
+        aside = self.path / ".story.json.new"
+        try:
+            aside.write_text(json.dumps(story, indent=1), encoding="utf-8")
+            aside.replace(self.story_path)
+        except OSError:
+            return
+
+    def read_story(self) -> dict[str, Any] | None:
+        try:
+            story = json.loads(self.story_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return story if isinstance(story, dict) else None
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:40] or "run"
+
+
+def create(label: str) -> RunFolder:
+    """A new folder, named by time and label. Falls back to a temporary folder where home cannot be written."""
+    name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label)
+    for number in range(100):
+        folder = home() / (name if number == 0 else f"{name}-{number + 1}")
+        try:
+            folder.mkdir(parents=True, exist_ok=False)
+            return RunFolder(folder)
+        except FileExistsError:
+            continue
+        except OSError:
+            break
+    return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
+
+
+def list_runs() -> list[RunFolder]:
+    """Oldest first."""
+    try:
+        folders = [path for path in home().iterdir() if path.is_dir()]
+    except OSError:
+        return []
+    return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]
+
+
+def find(name: str) -> RunFolder:
+    """A run by path, by name, by the beginning of a name, or `last`."""
+    as_path = Path(name)
+    if ("/" in name or as_path.is_absolute() or name in {".", ".."}) and as_path.is_dir():
+        return RunFolder(as_path.resolve())
+    runs = list_runs()
+    if name == "last" and runs:
+        return runs[-1]
+    matches = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    if len(matches) > 1:
+        raise NoSuchRun(f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name.")
+    recent = ", ".join(run.name for run in runs[-3:]) or "none"
+    raise NoSuchRun(f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {home()}: {recent}.")
