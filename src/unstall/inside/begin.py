@@ -1,0 +1,102 @@
+"""Switches the probe on in this process, once. Everything here is undone by `UNSTALL_DISABLE=1`."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Optional
+
+from unstall.inside import exceptions, probe
+from unstall.inside.imports import AfterImport
+from unstall.inside.probe import Probe
+from unstall.journal.events import FrameworkLoaded, ProgramEnded
+from unstall.runs import RunFolder
+
+FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax", "torch")
+PR_SET_PTRACER = 0x59616D61
+ANY_PROCESS = -1
+
+imports = AfterImport()
+
+
+def is_disabled() -> bool:
+    return os.environ.get("UNSTALL_DISABLE", "") not in ("", "0")
+
+
+def begin(run: RunFolder) -> Optional[Probe]:
+    """The probe of this process: a new one, or the one that is on already. None if switched off."""
+    if is_disabled():
+        return None
+    running = probe.current()
+    if running is not None:
+        return running
+    new = Probe(run)
+    probe.set_current(new)
+    os.register_at_fork(after_in_child=new.stop)
+    atexit.register(_ended, new)
+    new.shield.call("ptrace permission", _allow_stack_samples)
+    new.shield.call("errors", exceptions.install, new)
+    new.shield.call("fatal errors", _note_fatal_errors, run)
+    new.shield.call("imports", _hook_frameworks, new)
+    return new
+
+
+def _ended(probe_: Probe) -> None:
+    if os.getpid() == probe_.pid and probe_.active:
+        probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid)))
+        probe_.writer.close()
+
+
+def _hook_frameworks(probe_: Probe) -> None:
+    from unstall.inside import hooks
+
+    def loaded(module: ModuleType) -> None:
+        version = str(getattr(module, "__version__", ""))
+        event = FrameworkLoaded(at=time.time(), name=module.__name__, version=version)
+        probe_.shield.call("frameworks", probe_.emit, event)
+
+    for name in FRAMEWORKS:
+        imports.add(name, loaded)
+    for name, hook in hooks.HOOKS:
+        imports.add(name, _shielded(probe_, name, hook))
+    imports.install()
+
+
+def _shielded(probe_: Probe, name: str, hook: Callable[[ModuleType, Probe], None]) -> Callable[[ModuleType], None]:
+    def run(module: ModuleType) -> None:
+        if probe_.active:
+            probe_.shield.call(f"hook {name}", hook, module, probe_)
+
+    return run
+
+
+def _allow_stack_samples() -> None:
+    """Where the kernel lets only ancestors look at a process (Yama), the watcher of a Guard needs leave."""
+    try:
+        restricted = Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip() == "1"
+    except OSError:
+        return
+    if restricted:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(ANY_PROCESS), 0, 0, 0)
+
+
+def _note_fatal_errors(run: RunFolder) -> None:
+    """The stack at a crash of native code, in the run folder; left alone where the program has its own."""
+    import faulthandler
+
+    if not faulthandler.is_enabled():
+        file = open(run.path / f"fatal-{os.getpid()}.txt", "w")  # noqa: SIM115, PTH123 - must stay open
+        faulthandler.enable(file=file)
+
+
+def is_worker_process() -> bool:
+    """A process that multiprocessing spawned for itself: not a program of its own."""
+    argv = getattr(sys, "orig_argv", [])
+    return any("multiprocessing.spawn" in part or "multiprocessing.resource_tracker" in part or "--multiprocessing-fork" in part for part in argv)

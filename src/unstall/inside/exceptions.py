@@ -1,0 +1,118 @@
+"""Errors that end the program, warnings that are shown, and what the frameworks log at WARNING and above.
+
+Nothing is printed, held back or changed: an uncaught error is passed on without our frames, so that it prints as it
+would alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+from unstall.inside.places import traceback_frames, without_ours
+from unstall.inside.probe import Probe
+from unstall.journal.events import ErrorRaised, WarningShown
+
+LOGGERS = ("tensorflow", "absl", "jax", "keras")
+LONGEST_MESSAGE = 4000
+MOST_WARNINGS = 200
+
+
+def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: Any, fatal: bool) -> ErrorRaised:
+    module = kind.__module__
+    name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    return ErrorRaised(
+        at=time.time(),
+        kind=name,
+        message=str(error)[:LONGEST_MESSAGE],
+        frames=traceback_frames(traceback),
+        fatal=fatal,
+        thread=threading.current_thread().name,
+        phase=probe.phase,
+        step=probe.train.done if probe.fit_depth else -1,
+    )
+
+
+def install(probe: Probe) -> None:
+    _hook_errors(probe)
+    _hook_thread_errors(probe)
+    _hook_warnings(probe)
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_Listener(probe, name))
+
+
+def _hook_errors(probe: Probe) -> None:
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+        if probe.active:
+            probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
+        try:
+            clean = without_ours(traceback)
+            error.__traceback__ = clean
+        except Exception:  # an exotic traceback is passed on as it is
+            clean = traceback
+        before(kind, error, clean)
+
+    sys.excepthook = excepthook
+
+
+def _hook_thread_errors(probe: Probe) -> None:
+    before = threading.excepthook
+
+    def excepthook(args: Any) -> None:
+        if probe.active and args.exc_value is not None:
+            event = (probe, args.exc_type, args.exc_value, args.exc_traceback, False)
+            probe.shield.call("thread errors", lambda: probe.emit(error_event(*event)))
+        before(args)
+
+    threading.excepthook = excepthook
+
+
+def _hook_warnings(probe: Probe) -> None:
+    # Not warnings.showwarning: replacing that changes how a warning is shown.
+    before = getattr(warnings, "_showwarnmsg_impl", None)
+    if before is None:
+        return
+    seen = 0
+
+    def show(message: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if probe.active and seen <= MOST_WARNINGS:
+            probe.shield.call("warnings", _record_warning, probe, message)
+        before(message)
+
+    warnings._showwarnmsg_impl = show  # type: ignore[attr-defined]
+
+
+def _record_warning(probe: Probe, message: Any) -> None:
+    where = f"{message.filename}:{message.lineno}"
+    category = getattr(message.category, "__name__", str(message.category))
+    text = str(message.message)[:LONGEST_MESSAGE]
+    probe.emit(WarningShown(at=time.time(), source="warnings", category=category, message=text, where=where))
+
+
+class _Listener(logging.Filter):
+    """Sees the records of a logger and lets them all pass."""
+
+    def __init__(self, probe: Probe, logger: str) -> None:
+        super().__init__()
+        self._probe = probe
+        self._logger = logger
+        self._seen = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if self._probe.active and record.levelno >= logging.WARNING and self._seen < MOST_WARNINGS:
+            self._seen += 1
+            self._probe.shield.call("logging", self._record, record)
+        return True
+
+    def _record(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()[:LONGEST_MESSAGE]
+        event = WarningShown(at=time.time(), source=f"logging:{self._logger}", category=record.levelname, message=message)
+        self._probe.emit(event)

@@ -1,0 +1,23 @@
+"""Which module of a framework is hooked by what. A hook runs right after the program has imported the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+from unstall.inside import keras_callbacks, keras_input, saving, tf_pipeline
+from unstall.inside.probe import Probe
+
+HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
+    ("keras.src.callbacks.callback_list", keras_callbacks.install),
+    ("tf_keras.src.callbacks", keras_callbacks.install_tf_keras),
+    ("keras.src.trainers.epoch_iterator", keras_input.install),
+    ("keras.src.backend.tensorflow.trainer", keras_input.install_tensorflow),
+    ("keras.src.backend.jax.trainer", keras_input.install_jax),
+    ("keras.src.backend.torch.trainer", keras_input.install_torch),
+    ("tf_keras.src.engine.data_adapter", keras_input.install_tf_keras),
+    ("keras.src.models.model", saving.install_model),
+    ("tf_keras.src.engine.training", saving.install_model),
+    ("tensorflow.python.checkpoint.checkpoint", saving.install_checkpoint),
+    ("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install),
+]

@@ -1,0 +1,159 @@
+"""Follows `fit`, `evaluate` and `predict` of Keras 3 (any backend) and tf_keras through their CallbackList.
+
+The list's own methods are wrapped rather than a callback added: a callback more would switch off Keras's asynchronous
+dispatch, and would be seen by the program. Values of the logs are read seldom, and then those of the step before, which
+are ready: reading the newest would wait for the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Optional
+
+from unstall.inside.patching import wrap
+from unstall.inside.places import user_place
+from unstall.inside.probe import Probe
+from unstall.inside.steps import as_number
+
+
+def install(module: ModuleType, probe: Probe) -> None:
+    _Follower(probe, "keras").follow(module.CallbackList)
+
+
+def install_tf_keras(module: ModuleType, probe: Probe) -> None:
+    _Follower(probe, "tf_keras").follow(module.CallbackList)
+
+
+class _Follower:
+    def __init__(self, probe: Probe, api: str) -> None:
+        self.probe = probe
+        self.api = api
+        self.logs_before: Optional[dict[str, Any]] = None
+        self.other_began = 0.0
+
+    def follow(self, callback_list: type) -> None:
+        hooks = {
+            "on_train_begin": (self.train_begin, None),
+            "on_train_end": (None, self.train_end),
+            "on_epoch_begin": (self.epoch_begin, None),
+            "on_epoch_end": (self.epoch_end, None),
+            "on_train_batch_begin": (None, self.batch_begin),
+            "on_train_batch_end": (self.batch_end, None),
+            "on_test_begin": (self.test_begin, None),
+            "on_test_end": (None, self.test_end),
+            "on_test_batch_begin": (None, self.other_batch_begin),
+            "on_test_batch_end": (self.test_batch_end, None),
+            "on_predict_begin": (self.predict_begin, None),
+            "on_predict_end": (None, self.predict_end),
+            "on_predict_batch_begin": (None, self.other_batch_begin),
+            "on_predict_batch_end": (self.predict_batch_end, None),
+        }
+        for name, (before, after) in hooks.items():
+            wrap(callback_list, name, self._around(f"keras {name}", before, after))
+
+    def _around(self, name: str, before: Optional[Callable[..., None]], after: Optional[Callable[..., None]]) -> Callable[..., Any]:
+        """Ours runs before or after the list's own method, so that callbacks' time is not counted into the step."""
+        probe, call = self.probe, self.probe.shield.call
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def method(callbacks: Any, *args: Any, **kwargs: Any) -> Any:
+                if before is not None and probe.active:
+                    call(name, before, callbacks, *args, **kwargs)
+                result = original(callbacks, *args, **kwargs)
+                if after is not None and probe.active:
+                    call(name, after, callbacks, *args, **kwargs)
+                return result
+
+            return method
+
+        return make
+
+    # --- training ---
+
+    def train_begin(self, callbacks: Any, logs: Any = None) -> None:
+        model = getattr(callbacks, "model", None) or getattr(callbacks, "_model", None)
+        params = getattr(callbacks, "params", None) or {}
+        self.logs_before = None
+        self.probe.fit_began(
+            model,
+            self.api,
+            _backend(self.api),
+            _whole(params.get("epochs")),
+            _whole(params.get("steps")),
+            user_place(3),
+        )
+
+    def train_end(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.fit_ended()
+
+    def epoch_begin(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
+        self.logs_before = None
+        self.probe.epoch_began(int(epoch))
+
+    def epoch_end(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
+        logs = dict(logs) if isinstance(logs, dict) else {}
+        self.probe.train.flush(time.monotonic(), as_number(logs.get("loss")))
+        self.probe.epoch_ended(int(epoch), logs)
+
+    def batch_begin(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+        self.probe.step_began()
+
+    def batch_end(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+        probe = self.probe
+        stamp = probe.input_stamp
+        wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
+        read = logs if self.logs_before is None else self.logs_before
+        probe.step_ended(_model(callbacks), wait, lambda: _loss(read))
+        self.logs_before = logs
+
+    # --- validation and prediction ---
+
+    def test_begin(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.phase_began("validate")
+
+    def test_end(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.other.flush(time.monotonic())
+        self.probe.phase_ended("validate")
+
+    def predict_begin(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.phase_began("predict")
+
+    def predict_end(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.other.flush(time.monotonic())
+        self.probe.phase_ended("predict")
+
+    def other_batch_begin(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+        self.other_began = time.monotonic()
+
+    def test_batch_end(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+        self.probe.other_step("validate", self.other_began)
+
+    def predict_batch_end(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+        self.probe.other_step("predict", self.other_began)
+
+
+def _model(callbacks: Any) -> Any:
+    return getattr(callbacks, "_model", None) or getattr(callbacks, "model", None)
+
+
+def _loss(logs: Any) -> Optional[float]:
+    return as_number(logs.get("loss")) if isinstance(logs, dict) else None
+
+
+def _whole(value: Any) -> Optional[int]:
+    number = as_number(value)
+    return int(number) if number is not None and number == number else None
+
+
+def _backend(api: str) -> str:
+    import sys
+
+    if api == "tf_keras":
+        return "tensorflow"
+    keras = sys.modules.get("keras")
+    try:
+        return str(keras.backend.backend()) if keras is not None else ""
+    except AttributeError:
+        return ""

@@ -1,0 +1,170 @@
+"""How long each step waits for its input, and what the input is, for Keras 3 on any backend and for tf_keras.
+
+On JAX and PyTorch the batches come out of a Python iterator, which is timed. On TensorFlow they are fetched inside the
+compiled step, where Python sees nothing: there a stamp at the end of the data set tells when a batch was handed over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, Optional
+
+from unstall.inside.patching import wrap
+from unstall.inside.places import code_place, user_place
+from unstall.inside.probe import Probe
+from unstall.inside.tf_stamp import InputStamp
+from unstall.journal.events import InputDescribed
+
+KINDS = {
+    "TFDatasetAdapter": "tf.data",
+    "ArrayDataAdapter": "arrays",
+    "PyDatasetAdapter": "PyDataset",
+    "GeneratorDataAdapter": "generator",
+    "TorchDataLoaderAdapter": "torch DataLoader",
+    "GrainDatasetAdapter": "grain",
+    "DatasetAdapter": "tf.data",
+    "TensorLikeDataAdapter": "arrays",
+    "KerasSequenceAdapter": "PyDataset",
+}
+
+
+def install(module: ModuleType, probe: Probe) -> None:
+    """The description of every input; the timing is the backends' own matter."""
+
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(iterator: Any, *args: Any, **kwargs: Any) -> None:
+            original(iterator, *args, **kwargs)
+            if probe.active:
+                probe.shield.call("input description", _describe, probe, iterator)
+
+        return __init__
+
+    wrap(module.EpochIterator, "__init__", make)
+
+
+def install_tensorflow(module: ModuleType, probe: Probe) -> None:
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(iterator: Any, *args: Any, **kwargs: Any) -> None:
+            original(iterator, *args, **kwargs)
+            if probe.active and probe.fit_depth == 0:
+                probe.shield.call("input stamp", _stamp, probe, iterator, "_distributed_dataset")
+
+        return __init__
+
+    wrap(module.TFEpochIterator, "__init__", make)
+
+
+def install_jax(module: ModuleType, probe: Probe) -> None:
+    wrap(module.JAXEpochIterator, "_get_iterator", _timed(probe))
+
+
+def install_torch(module: ModuleType, probe: Probe) -> None:
+    wrap(module.TorchEpochIterator, "_get_iterator", _timed(probe))
+
+
+def install_tf_keras(module: ModuleType, probe: Probe) -> None:
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(handler: Any, *args: Any, **kwargs: Any) -> None:
+            original(handler, *args, **kwargs)
+            if probe.active and probe.fit_depth == 0:
+                probe.shield.call("input stamp", _stamp, probe, handler, "_dataset")
+            if probe.active:
+                probe.shield.call("input description", _describe, probe, handler)
+
+        return __init__
+
+    wrap(module.DataHandler, "__init__", make)
+
+
+def _stamp(probe: Probe, owner: Any, attribute: str) -> None:
+    stamp = InputStamp.put_on(owner, attribute)
+    if stamp is not None:
+        probe.input_stamp = stamp
+
+
+def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _get_iterator(iterator: Any) -> Any:
+            source = original(iterator)
+            return TimedIterable(source, probe) if probe.active else source
+
+        return _get_iterator
+
+    return make
+
+
+class TimedIterable:
+    """Passes everything on, and notes how long each next() took."""
+
+    def __init__(self, source: Any, probe: Probe) -> None:
+        self._source = source
+        self._probe = probe
+
+    def __iter__(self) -> Iterator[Any]:
+        return TimedIterator(iter(self._source), self._probe)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+class TimedIterator:
+    def __init__(self, source: Iterator[Any], probe: Probe) -> None:
+        self._next = source.__next__
+        self._probe = probe
+        self.on_batch = probe.on_batch
+
+    def __iter__(self) -> TimedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        probe = self._probe
+        began = probe.input_began()
+        try:
+            batch = self._next()
+        finally:
+            probe.input_ended(began)
+        if self.on_batch is not None:
+            probe.shield.call("batches", self.on_batch, batch)
+        return batch
+
+
+def _describe(probe: Probe, owner: Any) -> None:
+    adapter = getattr(owner, "data_adapter", None) or getattr(owner, "_adapter", None)
+    name = type(adapter).__name__
+    batches = getattr(adapter, "num_batches", None)
+    if batches is None:
+        batches = getattr(owner, "_inferred_steps", None)
+    role = "validate" if probe.fit_depth else "train"
+    probe.emit(
+        InputDescribed(
+            at=time.time(),
+            kind=KINDS.get(name, name),
+            where=_source_place(adapter) or user_place(3),
+            batches=int(batches) if isinstance(batches, int) else None,
+            arguments=_facts(owner, adapter),
+            role=role,
+        )
+    )
+
+
+def _source_place(adapter: Any) -> Optional[str]:
+    """Where the user's generator or PyDataset is defined."""
+    source = getattr(adapter, "py_dataset", None)
+    if source is not None:
+        return code_place(getattr(type(source), "__getitem__", None))
+    generator = getattr(adapter, "generator", None)
+    code = getattr(generator, "gi_code", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+
+
+def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
+    source = getattr(adapter, "py_dataset", None)
+    facts = {
+        "steps_per_epoch": getattr(owner, "steps_per_epoch", getattr(owner, "_steps_per_epoch", None)),
+        "batch_size": getattr(adapter, "batch_size", None),
+        "workers": getattr(source, "workers", None),
+        "use_multiprocessing": getattr(source, "use_multiprocessing", None),
+    }
+    return {key: value for key, value in facts.items() if isinstance(value, (int, bool, str))}

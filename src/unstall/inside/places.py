@@ -1,0 +1,76 @@
+"""Which of the user's own lines is running: a walk up the stack from a hook to the first file that is theirs."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Optional
+
+from unstall.journal.events import Frame
+
+_STDLIB = sysconfig.get_paths()["stdlib"] + "/"
+_OWN = __file__.rsplit("/inside/", 1)[0] + "/"
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+MOST_FRAMES = 60
+
+_is_user_code: dict[CodeType, bool] = {}
+
+
+def is_user_code(code: CodeType) -> bool:
+    known = _is_user_code.get(code)
+    if known is None:
+        file = code.co_filename
+        installed = any(part in file for part in _INSTALLED)
+        known = not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")
+        _is_user_code[code] = known
+    return known
+
+
+def user_place(depth: int = 1) -> Optional[str]:
+    """file:line of the innermost user frame above the caller, or None."""
+    frame: Optional[FrameType] = sys._getframe(depth)
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            return None
+        if is_user_code(frame.f_code):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def code_place(function: Any) -> Optional[str]:
+    """file:line of where a function was defined, through wrappers."""
+    for _ in range(10):
+        code = getattr(function, "__code__", None)
+        if code is not None and is_user_code(code):
+            return f"{code.co_filename}:{code.co_firstlineno}"
+        function = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or getattr(function, "python_function", None)
+        if function is None:
+            return None
+    return None
+
+
+def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
+    """Innermost first, without ours."""
+    frames: list[Frame] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not code.co_filename.startswith(_OWN):
+            frames.append({"function": code.co_name, "file": code.co_filename, "line": traceback.tb_lineno, "module": ""})
+        traceback = traceback.tb_next
+    frames.reverse()
+    return frames[:MOST_FRAMES]
+
+
+def without_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
+    """The same traceback without our frames: an uncaught error must print as it would alone."""
+    kept = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OWN):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result: Optional[TracebackType] = None
+    for part in reversed(kept):
+        result = TracebackType(result, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return result

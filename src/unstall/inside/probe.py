@@ -1,0 +1,212 @@
+"""The probe of one process: where hooks report to. It keeps the phase, counts the steps, sets the pulse, writes events.
+
+Hooks call it through its shield. All of it is cheap: a step costs a few stores into shared memory and an addition.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Optional
+
+from unstall.inside.shield import Shield
+from unstall.inside.steps import StepCounter
+from unstall.inside.tf_stamp import InputStamp
+from unstall.journal.events import (
+    CheckpointSaved,
+    EpochEnded,
+    Event,
+    FitBegan,
+    FitEnded,
+    PhaseBegan,
+    PhaseEnded,
+    ProgramStarted,
+)
+from unstall.journal.pulse import Pulse
+from unstall.journal.writer import JournalWriter
+from unstall.runs import RunFolder
+
+
+class Probe:
+    def __init__(self, run: RunFolder) -> None:
+        self.run = run
+        self.active = True
+        self.pid = os.getpid()
+        self.writer = JournalWriter(run.journal_path("inside", self.pid))
+        self.shield = Shield(self.emit)
+        self._pulse: Optional[Pulse] = None
+        self._introduced = False
+        self.fit_depth = 0
+        self.phases: list[tuple[str, float]] = []  # name and monotonic begin, the current one last
+        self.train = StepCounter("train", self.emit)
+        self.other = StepCounter("validate", self.emit)
+        self.step_began_at = 0.0
+        self.step_began_wall = 0.0
+        self.epoch = -1
+        self._fit_began_at = 0.0
+        self._epoch_began_at = 0.0
+        self._input_wait: Optional[float] = None
+        self.training_thread = 0
+        self.input_stamp: Optional[InputStamp] = None
+        self.on_batch: Optional[Callable[[Any], None]] = None  # sees each batch that passes through Python
+        self.on_step: list[Callable[[Any, int], None]] = []  # further probes, called as (model, steps done)
+        self.on_fit: list[Callable[[Any], None]] = []
+
+    # --- writing ---
+
+    def emit(self, event: Event) -> None:
+        if not self.active:
+            return
+        if not self._introduced:
+            self._introduced = True
+            argv = list(getattr(sys, "orig_argv", sys.argv))
+            version = ".".join(str(part) for part in sys.version_info[:3])
+            self.writer.write(ProgramStarted(at=time.time(), pid=self.pid, python=version, argv=argv))
+        self.writer.write(event)
+
+    def stop(self) -> None:
+        """Switches everything off, for good: after a fork in the child, or on request."""
+        self.active = False
+
+    @property
+    def pulse(self) -> Optional[Pulse]:
+        if self._pulse is None:
+            try:
+                self._pulse = Pulse(self.run.pulse_path(self.pid))
+            except (OSError, ValueError) as error:
+                self.shield.failed("pulse", error)
+        return self._pulse
+
+    # --- phases ---
+
+    def phase_began(self, name: str) -> None:
+        now = time.monotonic()
+        self.phases.append((name, now))
+        if self.pulse:
+            self.pulse.phase(name, now)
+        self.emit(PhaseBegan(at=time.time(), phase=name, step=self.train.done, epoch=self.epoch))
+
+    def phase_ended(self, name: str) -> None:
+        if not any(phase == name for phase, _ in self.phases):
+            return
+        now = time.monotonic()
+        while self.phases:
+            ended, began = self.phases.pop()
+            if ended == name:
+                break
+        current = self.phases[-1][0] if self.phases else "between"
+        if self.pulse:
+            self.pulse.phase(current, now)
+        self.emit(PhaseEnded(at=time.time(), phase=name, step=self.train.done, epoch=self.epoch, seconds=now - began))
+
+    @property
+    def phase(self) -> str:
+        return self.phases[-1][0] if self.phases else ""
+
+    # --- a fit ---
+
+    def fit_began(self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]) -> None:
+        self.fit_depth += 1
+        if self.fit_depth > 1:
+            return
+        self.training_thread = threading.get_ident()
+        self.train = StepCounter("train", self.emit)
+        self._fit_began_at = time.monotonic()
+        self.emit(FitBegan(at=time.time(), api=api, backend=backend, epochs=epochs, steps_per_epoch=steps, where=where))
+        self.phase_began("fit")
+        for hook in self.on_fit:
+            self.shield.call(getattr(hook, "__name__", "fit probe"), hook, model)
+
+    def fit_ended(self) -> None:
+        if self.fit_depth == 0:
+            return
+        self.fit_depth -= 1
+        if self.fit_depth:
+            return
+        now = time.monotonic()
+        self.train.flush(now)
+        for name in ("first_step", "train", "fit"):
+            self.phase_ended(name)
+        self.emit(FitEnded(at=time.time(), seconds=now - self._fit_began_at, steps=self.train.done))
+
+    def epoch_began(self, epoch: int) -> None:
+        self.epoch = epoch
+        self._epoch_began_at = time.monotonic()
+        self.train.epoch(epoch)
+
+    def epoch_ended(self, epoch: int, logs: dict[str, Any]) -> None:
+        from unstall.inside.steps import as_number
+
+        numbers = {str(key): as_number(value) for key, value in logs.items()}
+        bad = [key for key, value in numbers.items() if value is not None and value - value != 0]
+        clean = {key: (None if key in bad else value) for key, value in numbers.items()}
+        seconds = time.monotonic() - self._epoch_began_at
+        self.emit(EpochEnded(at=time.time(), epoch=epoch, seconds=seconds, logs=clean, not_finite=bad))
+
+    # --- steps ---
+
+    def step_began(self) -> None:
+        now = time.monotonic()
+        self.step_began_at = now
+        self.step_began_wall = time.time()
+        if self.train.done == 0 and self.phase == "fit":
+            self.phase_began("first_step")
+        pulse = self._pulse
+        if pulse is not None:
+            pulse.step(self.train.done, self.epoch, now)
+
+    def step_ended(self, model: Any, wait_s: Optional[float], loss: Callable[[], Optional[float]]) -> None:
+        now = time.monotonic()
+        if wait_s is None:
+            wait_s, self._input_wait = self._input_wait, None
+        self.train.ended(self.step_began_at, now, wait_s, loss)
+        if self.phase == "first_step":
+            self.phase_ended("first_step")
+            self.phase_began("train")
+        pulse = self._pulse
+        if pulse is not None:
+            pulse.steps_done(self.train.done, now)
+        for hook in self.on_step:
+            self.shield.call(getattr(hook, "__name__", "step probe"), hook, model, self.train.done)
+
+    def other_step(self, phase: str, began: float) -> None:
+        """A step of a validation or prediction."""
+        now = time.monotonic()
+        if self.other.phase != phase:
+            self.other = StepCounter(phase, self.emit)
+        self.other.ended(began, now, None, lambda: None)
+        if self._pulse is not None:
+            self._pulse.steps_done(self.train.done + self.other.done, now)
+
+    # --- input that Python itself waits for ---
+
+    def input_began(self) -> float:
+        now = time.monotonic()
+        if self._pulse is not None:
+            self._pulse.input_since(now)
+        return now
+
+    def input_ended(self, began: float) -> None:
+        now = time.monotonic()
+        if self._pulse is not None:
+            self._pulse.input_since(0.0)
+        self._input_wait = (self._input_wait or 0.0) + now - began
+
+    def saved(self, path: str, seconds: float, where: Optional[str]) -> None:
+        self.emit(CheckpointSaved(at=time.time(), path=path, seconds=seconds, where=where))
+
+
+_current: Optional[Probe] = None
+
+
+def current() -> Optional[Probe]:
+    """The probe of this process, if it is on."""
+    return _current if _current is not None and _current.active else None
+
+
+def set_current(probe: Optional[Probe]) -> None:
+    global _current  # noqa: PLW0603 - one process has one probe
+    _current = probe

@@ -1,0 +1,58 @@
+"""The zero-code start: Python runs this file before the program, because `unstall run` puts its folder on PYTHONPATH.
+
+It takes its folder off the path again, switches the probe on, and then runs the sitecustomize that would have run
+without it. If anything fails, the program starts as if nothing had been here.
+"""
+
+import os
+import sys
+
+
+def _switch_on() -> None:
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != folder]
+    run = os.environ.get("UNSTALL_RUN")
+    if not run or os.environ.get("UNSTALL_DISABLE", "") not in ("", "0"):
+        return
+    package = os.path.dirname(os.path.dirname(folder))
+    _make_importable(package)
+    from pathlib import Path
+
+    from unstall.inside import begin
+    from unstall.runs import RunFolder
+
+    if not begin.is_worker_process():
+        begin.begin(RunFolder(Path(run)))
+
+
+def _make_importable(package: str) -> None:
+    """Unstall may be installed in another environment than the program's: it is loaded by its place."""
+    import importlib.util
+
+    if "unstall" in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(
+        "unstall", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+    )
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["unstall"] = module
+        spec.loader.exec_module(module)
+
+
+def _run_the_other() -> None:
+    """The sitecustomize that this one hides."""
+    this = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        sys.modules["sitecustomize"] = this
+        if error.name != "sitecustomize":
+            raise
+
+
+try:
+    _switch_on()
+except Exception:  # the program must start, whatever is wrong with us
+    pass
+_run_the_other()

@@ -1,0 +1,112 @@
+"""Counts steps and puts short ones together, so that a journal stays small however fast the steps are.
+
+The loss that Keras tells is a running mean over the epoch. The mean over some steps is recovered from two readings:
+(b · mean_b − a · mean_a) / (b − a).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Optional
+
+from unstall.journal.events import Event, StepsEnded
+
+EACH_STEP_UP_TO = 8  # the first steps are told one by one
+EVERY_S = 1.0
+EVERY_LATER_S = 5.0
+LATER_AFTER_S = 600.0
+
+
+class StepCounter:
+    """One phase of one fit. All times are monotonic."""
+
+    def __init__(self, phase: str, emit: Callable[[Event], None], running_mean: bool = True) -> None:
+        self.phase = phase
+        self.done = 0
+        self._emit = emit
+        self._running_mean = running_mean
+        self._opened = time.monotonic()
+        self._epoch = 0
+        self._reset_mean()
+        self._start_group(None)
+
+    def epoch(self, epoch: int) -> None:
+        self.flush(time.monotonic())
+        self._epoch = epoch
+        self._reset_mean()
+
+    def _reset_mean(self) -> None:
+        self._mean_steps = 0
+        self._mean_sum = 0.0
+        self._epoch_steps = 0
+
+    def _start_group(self, now: Optional[float]) -> None:
+        self._first = self.done
+        self._group_began = now
+        self._busy = self._longest = self._wait = 0.0
+        self._waited = 0
+
+    def ended(self, began: float, now: float, wait_s: Optional[float], loss: Callable[[], Optional[float]]) -> None:
+        """A step ended. `loss` is asked only when a group of steps is written."""
+        if self._group_began is None:
+            self._group_began = began
+        seconds = now - began
+        self._busy += seconds
+        if seconds > self._longest:
+            self._longest = seconds
+        if wait_s is not None:
+            self._wait += wait_s
+            self._waited += 1
+        self.done += 1
+        self._epoch_steps += 1
+        every = EVERY_S if now - self._opened < LATER_AFTER_S else EVERY_LATER_S
+        if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
+            self._write(now, loss())
+
+    def flush(self, now: float, loss: Optional[float] = None) -> None:
+        if self.done > self._first:
+            self._write(now, loss)
+
+    def _write(self, now: float, loss: Optional[float]) -> None:
+        began = self._group_began if self._group_began is not None else now
+        mean, finite = self._group_loss(loss)
+        self._emit(
+            StepsEnded(
+                at=time.time(),
+                phase=self.phase,
+                first=self._first,
+                last=self.done - 1,
+                epoch=self._epoch,
+                seconds=now - began,
+                busy_s=self._busy,
+                longest_s=self._longest,
+                wait_s=self._wait if self._waited else None,
+                waited_steps=self._waited,
+                loss=mean,
+                loss_is_finite=finite,
+            )
+        )
+        self._start_group(now)
+
+    def _group_loss(self, loss: Optional[float]) -> tuple[Optional[float], Optional[bool]]:
+        if loss is None:
+            return None, None
+        if not math.isfinite(loss):
+            return None, False
+        if not self._running_mean:
+            return loss, True
+        steps, total = self._epoch_steps, loss * self._epoch_steps
+        new = steps - self._mean_steps
+        mean = (total - self._mean_sum) / new if new > 0 else loss
+        self._mean_steps, self._mean_sum = steps, total
+        return mean, True
+
+
+def as_number(value: Any) -> Optional[float]:
+    """A scalar of any framework as a float, or None if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
