@@ -104,8 +104,9 @@ class _Follower:
         probe = self.probe
         stamp = probe.input_stamp
         wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
-        read = logs if self.logs_before is None else self.logs_before
-        probe.step_ended(_model(callbacks), wait, lambda: _loss(read))
+        before = self.logs_before is not None
+        read = self.logs_before if before else logs
+        probe.step_ended(_model(callbacks), wait, lambda: _loss(read), before)
         self.logs_before = logs
 
     # --- validation and prediction ---

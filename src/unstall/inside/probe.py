@@ -84,6 +84,8 @@ class Probe:
 
     def phase_began(self, name: str) -> None:
         now = time.monotonic()
+        if name in ("validate", "predict", "save"):
+            self.train.flush(now)
         self.phases.append((name, now))
         if self.pulse:
             self.pulse.phase(name, now)
@@ -158,11 +160,13 @@ class Probe:
         if pulse is not None:
             pulse.step(self.train.done, self.epoch, now)
 
-    def step_ended(self, model: Any, wait_s: Optional[float], loss: Callable[[], Optional[float]]) -> None:
+    def step_ended(
+        self, model: Any, wait_s: Optional[float], loss: Callable[[], Optional[float]], loss_is_of_step_before: bool = False
+    ) -> None:
         now = time.monotonic()
         if wait_s is None:
             wait_s, self._input_wait = self._input_wait, None
-        self.train.ended(self.step_began_at, now, wait_s, loss)
+        self.train.ended(self.step_began_at, now, wait_s, loss, loss_is_of_step_before)
         if self.phase == "first_step":
             self.phase_ended("first_step")
             self.phase_began("train")

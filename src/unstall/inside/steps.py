@@ -48,7 +48,9 @@ class StepCounter:
         self._busy = self._longest = self._wait = 0.0
         self._waited = 0
 
-    def ended(self, began: float, now: float, wait_s: Optional[float], loss: Callable[[], Optional[float]]) -> None:
+    def ended(
+        self, began: float, now: float, wait_s: Optional[float], loss: Callable[[], Optional[float]], loss_is_of_step_before: bool = False
+    ) -> None:
         """A step ended. `loss` is asked only when a group of steps is written."""
         if self._group_began is None:
             self._group_began = began
@@ -63,15 +65,18 @@ class StepCounter:
         self._epoch_steps += 1
         every = EVERY_S if now - self._opened < LATER_AFTER_S else EVERY_LATER_S
         if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
-            self._write(now, loss())
+            self._write(now, loss(), self._epoch_steps - loss_is_of_step_before)
+            self._start_group(now)
 
     def flush(self, now: float, loss: Optional[float] = None) -> None:
+        """Writes what has been put together so far: something else than steps comes next."""
         if self.done > self._first:
-            self._write(now, loss)
+            self._write(now, loss, self._epoch_steps)
+        self._start_group(None)
 
-    def _write(self, now: float, loss: Optional[float]) -> None:
+    def _write(self, now: float, loss: Optional[float], loss_steps: int) -> None:
         began = self._group_began if self._group_began is not None else now
-        mean, finite = self._group_loss(loss)
+        mean, finite = self._group_loss(loss, loss_steps)
         self._emit(
             StepsEnded(
                 at=time.time(),
@@ -88,18 +93,19 @@ class StepCounter:
                 loss_is_finite=finite,
             )
         )
-        self._start_group(now)
 
-    def _group_loss(self, loss: Optional[float]) -> tuple[Optional[float], Optional[bool]]:
+    def _group_loss(self, loss: Optional[float], steps: int) -> tuple[Optional[float], Optional[bool]]:
         if loss is None:
             return None, None
         if not math.isfinite(loss):
             return None, False
         if not self._running_mean:
             return loss, True
-        steps, total = self._epoch_steps, loss * self._epoch_steps
         new = steps - self._mean_steps
-        mean = (total - self._mean_sum) / new if new > 0 else loss
+        if new <= 0:
+            return None, True  # this reading was told already
+        total = loss * steps
+        mean = (total - self._mean_sum) / new
         self._mean_steps, self._mean_sum = steps, total
         return mean, True
 

@@ -1,0 +1,155 @@
+"""CPU, memory, reads and writes of a process tree, and what the machine and its control group have left."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from unstall.journal.events import HostSampled
+from unstall.signals import cgroup
+
+CHILDREN_EVERY_S = 3.0  # finding the children walks through all processes
+
+
+@dataclass
+class _Totals:
+    cpu_s: float = 0.0
+    read: int = 0
+    disk_read: int = 0
+    write: int = 0
+    faults: int = 0
+
+
+class HostSampler:
+    """Gives rates, so it remembers the sample before."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._before: dict[int, _Totals] = {}
+        self._swap_before = (0, 0)
+        self._at = 0.0
+        self._children: list[int] = []
+        self._children_at = 0.0
+        self._cgroup = cgroup.find(pid)
+
+    def sample(self) -> HostSampled | None:
+        """None when the process is gone."""
+        now = time.monotonic()
+        if not psutil.pid_exists(self.pid):
+            return None
+        interval = now - self._at if self._at else 0.0
+        totals = {pid: found for pid in self.tree(now) if (found := _totals(pid)) is not None}
+        if self.pid not in totals:
+            return None
+        rates = self._rates(totals, interval)
+        main_rss, tree_rss = _rss(self.pid), sum(_rss(pid) for pid in totals)
+        memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+        swapped = (swap.sin, swap.sout)
+        used, limit, kills = cgroup.read(self._cgroup)
+        threads, waiting = _threads(self.pid)
+        event = HostSampled(
+            at=time.time(),
+            interval_s=interval,
+            cpu_cores=rates.cpu_s,
+            main_cpu_cores=self._main_cpu(totals, interval),
+            rss_bytes=tree_rss,
+            main_rss_bytes=main_rss,
+            threads=threads,
+            processes=len(totals),
+            read_bytes_s=rates.read,
+            disk_read_bytes_s=rates.disk_read,
+            write_bytes_s=rates.write,
+            major_faults_s=rates.faults,
+            available_bytes=memory.available,
+            total_bytes=memory.total,
+            cgroup_used_bytes=used,
+            cgroup_limit_bytes=limit,
+            cgroup_oom_kills=kills,
+            swap_used_bytes=swap.used,
+            swap_in_bytes_s=max(0, swapped[0] - self._swap_before[0]) / interval if interval else 0.0,
+            swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
+            io_wait_threads=waiting,
+        )
+        self._before, self._at, self._swap_before = totals, now, swapped
+        return event
+
+    def tree(self, now: float | None = None) -> list[int]:
+        """The process and its descendants."""
+        now = time.monotonic() if now is None else now
+        if now - self._children_at >= CHILDREN_EVERY_S:
+            self._children_at = now
+            try:
+                self._children = [child.pid for child in psutil.Process(self.pid).children(recursive=True)]
+            except psutil.Error:
+                self._children = []
+        return [self.pid, *self._children]
+
+    def _rates(self, totals: dict[int, _Totals], interval: float) -> _Totals:
+        if not interval:
+            return _Totals()
+        result = _Totals()
+        for pid, total in totals.items():
+            before = self._before.get(pid, _Totals() if self._before else total)
+            result.cpu_s += max(0.0, total.cpu_s - before.cpu_s) / interval
+            result.read += int(max(0, total.read - before.read) / interval)
+            result.disk_read += int(max(0, total.disk_read - before.disk_read) / interval)
+            result.write += int(max(0, total.write - before.write) / interval)
+            result.faults += int(max(0, total.faults - before.faults) / interval)
+        return result
+
+    def _main_cpu(self, totals: dict[int, _Totals], interval: float) -> float:
+        before = self._before.get(self.pid)
+        if not interval or before is None:
+            return 0.0
+        return max(0.0, totals[self.pid].cpu_s - before.cpu_s) / interval
+
+
+_TICKS = 100.0  # USER_HZ, fixed at 100 for what /proc shows on every architecture that Linux runs Python on
+_PAGE = 4096
+
+
+def _totals(pid: int) -> _Totals | None:
+    """Straight from /proc: psutil asks for more than is needed here, once a second."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        fields = stat[stat.rindex(")") + 2 :].split()
+        totals = _Totals(cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS, faults=int(fields[9]))
+        if fields[0] == "Z":
+            return None
+    except (OSError, ValueError, IndexError):
+        return None
+    try:
+        for line in Path(f"/proc/{pid}/io").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key == "rchar":
+                totals.read = int(value)
+            elif key == "read_bytes":
+                totals.disk_read = int(value)
+            elif key == "wchar":
+                totals.write = int(value)
+    except (OSError, ValueError):
+        pass  # another user's process hides this
+    return totals
+
+
+def _rss(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _threads(pid: int) -> tuple[int, int]:
+    """How many threads, and how many of them in uninterruptible sleep (waiting for a disk)."""
+    count = waiting = 0
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            count += 1
+            stat = (task / "stat").read_text()
+            waiting += stat[stat.rindex(")") + 2] == "D"
+    except (OSError, ValueError, IndexError):
+        pass
+    return count, waiting

@@ -1,0 +1,103 @@
+"""Stacks of a running process, by py-spy: Python frames without stopping it (0.05 s), native ones once it stands still.
+
+A native sample stops the process for the time of the unwinding, so it is only taken of a process that does not move.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from unstall.journal.events import Event, Frame, SampleFailed, StackSampled, ThreadStack
+
+PYTHON_TIMEOUT_S = 5.0
+NATIVE_TIMEOUT_S = 20.0
+MOST_FRAMES = 120
+MOST_THREADS = 200
+
+
+def py_spy_path() -> str | None:
+    """py-spy of this environment, else of the PATH."""
+    beside = Path(sys.executable).parent / "py-spy"
+    return str(beside) if beside.exists() else shutil.which("py-spy")
+
+
+def sample(pid: int, native: bool = False, main: bool = True) -> Event:
+    """The stacks of all threads that run Python, or why they could not be had."""
+    tool = py_spy_path()
+    if tool is None:
+        return _failed(native, "py-spy is not installed", "pip install py-spy")
+    command = [tool, "dump", "--pid", str(pid), "--json", "--native" if native else "--nonblocking"]
+    began = time.monotonic()
+    try:
+        timeout = NATIVE_TIMEOUT_S if native else PYTHON_TIMEOUT_S
+        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return _failed(native, f"py-spy gave no answer in {timeout:.0f} s", "")
+    except OSError as error:
+        return _failed(native, f"py-spy could not be started: {error}", "")
+    seconds = time.monotonic() - began
+    if done.returncode != 0:
+        return _explain(native, pid, done.stderr.decode("utf-8", "replace"))
+    try:
+        threads = [_thread(thread) for thread in json.loads(done.stdout)][:MOST_THREADS]
+    except (ValueError, KeyError, TypeError) as error:
+        return _failed(native, f"py-spy's answer could not be read: {error}", "")
+    return StackSampled(at=time.time(), pid=pid, native=native, seconds=seconds, threads=threads, main=main)
+
+
+def _thread(plain: dict[str, Any]) -> ThreadStack:
+    return {
+        "id": int(plain.get("os_thread_id") or plain["thread_id"]),
+        "name": plain.get("thread_name") or "",
+        "active": bool(plain.get("active")),
+        "frames": [_frame(frame) for frame in plain["frames"][:MOST_FRAMES]],
+    }
+
+
+def _frame(plain: dict[str, Any]) -> Frame:
+    file, module = plain.get("filename") or "", plain.get("module") or ""
+    is_python = file.endswith((".py", ".pyx", ".ipynb")) or file.startswith("<") or not module
+    return {
+        "function": plain.get("name") or "",
+        "file": file,
+        "line": int(plain.get("line") or 0),
+        "module": "" if is_python and not module else module,
+    }
+
+
+def _failed(native: bool, missing: str, cure: str) -> SampleFailed:
+    return SampleFailed(at=time.time(), signal="native_stacks" if native else "stacks", missing=missing, cure=cure)
+
+
+def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
+    """py-spy's refusal in words that say which permission is missing and how to give it."""
+    text = stderr.strip().splitlines()[-1] if stderr.strip() else "py-spy failed without a word"
+    lowered = stderr.lower()
+    if "permission" in lowered or "operation not permitted" in lowered or "eperm" in lowered:
+        return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", ptrace_cure())
+    if "no such process" in lowered or not Path(f"/proc/{pid}").exists():
+        return _failed(native, f"process {pid}: it is gone", "")
+    if "python" in lowered and ("version" in lowered or "interpreter" in lowered):
+        return _failed(native, f"process {pid} runs no Python that py-spy can read: {text}", "")
+    return _failed(native, f"py-spy: {text}", "")
+
+
+def ptrace_cure() -> str:
+    """What gives the permission on this machine."""
+    scope = "0"
+    try:
+        scope = Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip()
+    except OSError:
+        pass
+    if os.geteuid() != 0 and scope != "0":
+        return "run it with sudo, or allow it once with: sudo sysctl kernel.yama.ptrace_scope=0"
+    if os.geteuid() != 0:
+        return "run it as the owner of the process, or with sudo"
+    return "in a container, start it with --cap-add SYS_PTRACE (Kubernetes: securityContext.capabilities.add: [SYS_PTRACE])"
