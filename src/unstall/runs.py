@@ -114,6 +114,10 @@ def find(name: str) -> RunFolder:
     if len(matches) == 1:
         return matches[0]
     if len(matches) > 1:
-        raise NoSuchRun(f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name.")
+        raise NoSuchRun(
+            f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
+        )
     recent = ", ".join(run.name for run in runs[-3:]) or "none"
-    raise NoSuchRun(f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {home()}: {recent}.")
+    raise NoSuchRun(
+        f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {home()}: {recent}."
+    )

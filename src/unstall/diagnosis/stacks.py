@@ -12,7 +12,9 @@ from unstall.journal.events import Frame, RunStarted, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
 
 # Code that the user did not write: installed packages, the standard library, the interpreter's own frames.
-_INSTALLED = re.compile(r"(^|/)(site-packages|dist-packages)/|(^|/)lib(64)?/python\d(\.\d+)?/|^<(frozen|string|stdin)|/lib/python\d+\.zip/")
+_INSTALLED = re.compile(
+    r"(^|/)(site-packages|dist-packages)/|(^|/)lib(64)?/python\d(\.\d+)?/|^<(frozen|string|stdin)|/lib/python\d+\.zip/"
+)
 _STDLIB = sysconfig.get_paths()["stdlib"]
 _OWN = str(PurePath(__file__).parents[1]) + "/"
 
@@ -20,7 +22,7 @@ _OWN = str(PurePath(__file__).parents[1]) + "/"
 @lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
     """Whether a file is the user's own: not installed, not the standard library, not ours."""
-    if not file or file.startswith(("<", _OWN)) or not file.endswith((".py", ".ipynb")) and "ipykernel" not in file:
+    if not file or file.startswith(("<", _OWN)) or (not file.endswith((".py", ".ipynb")) and "ipykernel" not in file):
         return False
     return not _INSTALLED.search(file) and not file.startswith(_STDLIB + "/")
 

@@ -42,7 +42,8 @@ class Stall:
         """How late this is against the run's own history."""
         usual = self.began.usual_s
         if usual:
-            claim = f"steps before took {_seconds(usual)}; this one {_seconds(self.seconds)}, {self.seconds / usual:,.0f} times as long"
+            times = f"{self.seconds / usual:,.0f} times as long"
+            claim = f"steps before took {_seconds(usual)}; this one {_seconds(self.seconds)}, {times}"
         else:
             claim = f"nothing has moved for {_seconds(self.seconds)}"
         return Evidence(claim, self.seconds, self.began.limit_s, (self.began,))

@@ -92,11 +92,14 @@ def _note_fatal_errors(run: RunFolder) -> None:
     import faulthandler
 
     if not faulthandler.is_enabled():
-        file = open(run.path / f"fatal-{os.getpid()}.txt", "w")  # noqa: SIM115, PTH123 - must stay open
+        file = open(run.path / f"fatal-{os.getpid()}.txt", "w")  # noqa: SIM115 - must stay open
         faulthandler.enable(file=file)
 
 
 def is_worker_process() -> bool:
     """A process that multiprocessing spawned for itself: not a program of its own."""
     argv = getattr(sys, "orig_argv", [])
-    return any("multiprocessing.spawn" in part or "multiprocessing.resource_tracker" in part or "--multiprocessing-fork" in part for part in argv)
+    return any(
+        "multiprocessing.spawn" in part or "multiprocessing.resource_tracker" in part or "--multiprocessing-fork" in part
+        for part in argv
+    )

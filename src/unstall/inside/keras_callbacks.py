@@ -7,6 +7,7 @@ are ready: reading the newest would wait for the device.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -53,7 +54,9 @@ class _Follower:
         for name, (before, after) in hooks.items():
             wrap(callback_list, name, self._around(f"keras {name}", before, after))
 
-    def _around(self, name: str, before: Optional[Callable[..., None]], after: Optional[Callable[..., None]]) -> Callable[..., Any]:
+    def _around(
+        self, name: str, before: Optional[Callable[..., None]], after: Optional[Callable[..., None]]
+    ) -> Callable[..., Any]:
         """Ours runs before or after the list's own method, so that callbacks' time is not counted into the step."""
         probe, call = self.probe, self.probe.shield.call
 
@@ -145,7 +148,7 @@ def _loss(logs: Any) -> Optional[float]:
 
 def _whole(value: Any) -> Optional[int]:
     number = as_number(value)
-    return int(number) if number is not None and number == number else None
+    return int(number) if number is not None and math.isfinite(number) else None
 
 
 def _backend(api: str) -> str:

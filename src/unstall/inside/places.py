@@ -45,7 +45,11 @@ def code_place(function: Any) -> Optional[str]:
         code = getattr(function, "__code__", None)
         if code is not None and is_user_code(code):
             return f"{code.co_filename}:{code.co_firstlineno}"
-        function = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or getattr(function, "python_function", None)
+        function = (
+            getattr(function, "__wrapped__", None)
+            or getattr(function, "func", None)
+            or getattr(function, "python_function", None)
+        )
         if function is None:
             return None
     return None

@@ -110,7 +110,9 @@ class Probe:
 
     # --- a fit ---
 
-    def fit_began(self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]) -> None:
+    def fit_began(
+        self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]
+    ) -> None:
         self.fit_depth += 1
         if self.fit_depth > 1:
             return
@@ -161,7 +163,11 @@ class Probe:
             pulse.step(self.train.done, self.epoch, now)
 
     def step_ended(
-        self, model: Any, wait_s: Optional[float], loss: Callable[[], Optional[float]], loss_is_of_step_before: bool = False
+        self,
+        model: Any,
+        wait_s: Optional[float],
+        loss: Callable[[], Optional[float]],
+        loss_is_of_step_before: bool = False,
     ) -> None:
         now = time.monotonic()
         if wait_s is None:

@@ -27,7 +27,10 @@ def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def method(owner: Any, *args: Any, **kwargs: Any) -> Any:
             if not probe.active or probe.phase == "save":
                 return original(owner, *args, **kwargs)
-            path = next((str(value) for value in (*args, *kwargs.values()) if isinstance(value, str) or hasattr(value, "__fspath__")), "")
+            path = next(
+                (str(value) for value in (*args, *kwargs.values()) if isinstance(value, str) or hasattr(value, "__fspath__")),
+                "",
+            )
             where = probe.shield.call("saving", user_place, 2)
             began = time.monotonic()
             probe.shield.call("saving", probe.phase_began, "save")

@@ -49,15 +49,19 @@ class StepCounter:
         self._waited = 0
 
     def ended(
-        self, began: float, now: float, wait_s: Optional[float], loss: Callable[[], Optional[float]], loss_is_of_step_before: bool = False
+        self,
+        began: float,
+        now: float,
+        wait_s: Optional[float],
+        loss: Callable[[], Optional[float]],
+        loss_is_of_step_before: bool = False,
     ) -> None:
         """A step ended. `loss` is asked only when a group of steps is written."""
         if self._group_began is None:
             self._group_began = began
         seconds = now - began
         self._busy += seconds
-        if seconds > self._longest:
-            self._longest = seconds
+        self._longest = max(self._longest, seconds)
         if wait_s is not None:
             self._wait += wait_s
             self._waited += 1

@@ -366,9 +366,7 @@ def _kinds(base: type[Event]) -> dict[str, type[Event]]:
 
 
 KINDS: dict[str, type[Event]] = _kinds(Event)
-_FIELDS: dict[str, frozenset[str]] = {
-    name: frozenset(f.name for f in dataclasses.fields(kind)) for name, kind in KINDS.items()
-}
+_FIELDS: dict[str, frozenset[str]] = {name: frozenset(f.name for f in dataclasses.fields(kind)) for name, kind in KINDS.items()}
 
 
 def to_plain(event: Event) -> dict[str, Any]:

@@ -28,7 +28,9 @@ class DeviceSampler:
             self._nvml = pynvml
             self._handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as error:
-            self.failure = SampleFailed(at=time.time(), signal="device", missing=f"NVML: {error}", cure="check that nvidia-smi works")
+            self.failure = SampleFailed(
+                at=time.time(), signal="device", missing=f"NVML: {error}", cure="check that nvidia-smi works"
+            )
 
     def sample(self, ours: set[int]) -> list[Event]:
         events: list[Event] = []

@@ -63,12 +63,13 @@ def _thread(plain: dict[str, Any]) -> ThreadStack:
 
 def _frame(plain: dict[str, Any]) -> Frame:
     file, module = plain.get("filename") or "", plain.get("module") or ""
-    is_python = file.endswith((".py", ".pyx", ".ipynb")) or file.startswith("<") or not module
+    # A native frame without symbols has no module either, only an address.
+    is_python = not module and (file.endswith((".py", ".pyx", ".ipynb")) or file.startswith("<"))
     return {
         "function": plain.get("name") or "",
         "file": file,
         "line": int(plain.get("line") or 0),
-        "module": "" if is_python and not module else module,
+        "module": "" if is_python else module or "?",
     }
 
 

@@ -44,7 +44,7 @@ def _run_the_other() -> None:
     """The sitecustomize that this one hides."""
     this = sys.modules.pop("sitecustomize")
     try:
-        import sitecustomize  # noqa: F401
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
     except ImportError as error:
         sys.modules["sitecustomize"] = this
         if error.name != "sitecustomize":

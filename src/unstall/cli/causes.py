@@ -1,0 +1,29 @@
+"""List the causes that Unstall can name."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("causes", help=__doc__)
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the list as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(json_target: str | None) -> None:
+    from unstall.diagnosis.pages import summaries
+    from unstall.report import json
+    from unstall.report.text import console
+
+    listed = summaries()
+    if json_target:
+        json.write({"causes": [{"cause": name, "summary": summary} for name, summary in listed.items()]}, json_target)
+    if json_target != "-":
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        for name, summary in listed.items():
+            table.add_row(f"[cyan]{name}[/cyan]", summary)
+        console().print(table)

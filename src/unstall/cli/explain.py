@@ -1,0 +1,26 @@
+"""Print the page of a cause: what it is, how we know, when this is wrong, what to do."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("explain", help=__doc__)
+@click.argument("cause")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the page as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(cause: str, json_target: str | None) -> None:
+    from unstall.diagnosis.pages import page, page_as_plain
+    from unstall.report import json
+    from unstall.report.text import console
+
+    if json_target:
+        json.write(page_as_plain(cause), json_target)
+    if json_target != "-":
+        from rich.markdown import Markdown
+
+        console().print(Markdown(page(cause)))

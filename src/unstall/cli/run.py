@@ -1,0 +1,29 @@
+"""Watch a program from its start: unstall run -- python train.py
+
+Output, input, signals and the exit code are the program's own; no change to its code is needed. A verdict appears on
+standard error when there is one, and a short summary at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, help=__doc__)
+@click.option("--quiet", is_flag=True, help="Print nothing; the run folder and --json have it all.")
+@click.option(
+    "--on-stall",
+    type=click.Choice(["report", "stop"]),
+    default="report",
+    show_default=True,
+    help="What to do when it is stuck.",
+)
+@click.option("--json", "json_target", metavar="PATH", help="Write the story as JSON at the end; '-' is standard output.")
+@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
+def command(quiet: bool, on_stall: str, json_target: str | None, command_line: tuple[str, ...]) -> None:
+    from unstall.supervisor.supervisor import Wishes, supervise
+
+    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target)
+    sys.exit(supervise(list(command_line), wishes))

@@ -1,0 +1,83 @@
+"""The page of a cause: its docstring, with the limits printed from the code, so that the two cannot differ."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from typing import Any
+
+from unstall.diagnosis.diagnose import cause_module, cause_names
+from unstall.errors import WrongInput
+
+HEADINGS = ("What it is", "How we know", "When this is wrong", "What to do")
+
+
+def _docstring(name: str) -> str:
+    if name not in cause_names():
+        near = difflib.get_close_matches(name, cause_names(), n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise WrongInput(f"There is no cause '{name}'.{hint} `unstall causes` lists all {len(cause_names())}.")
+    return inspect.cleandoc(cause_module(name).__doc__ or "")
+
+
+def limits(name: str) -> dict[str, Any]:
+    """The constants of the module in capitals, in the order of the code."""
+    skipped = {"EXPLAINS"}
+    return {
+        key: value
+        for key, value in vars(cause_module(name)).items()
+        if key.isupper() and not key.startswith("_") and key not in skipped and isinstance(value, int | float | str | tuple)
+    }
+
+
+def sections(name: str) -> dict[str, str]:
+    """Heading to text. The docstring's first line stands under ''."""
+    result: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in _docstring(name).splitlines():
+        if line.strip() in HEADINGS:
+            current = line.strip()
+            result[current] = []
+        elif not (set(line.strip()) == {"-"} and line.strip()):
+            result[current].append(line)
+    return {heading: "\n".join(lines).strip() for heading, lines in result.items()}
+
+
+def page(name: str) -> str:
+    """Markdown."""
+    parts = sections(name)
+    lines = [f"# {name}", "", parts.pop(""), ""]
+    for heading, body in parts.items():
+        lines += [f"## {heading}", "", body, ""]
+    known = limits(name)
+    if known:
+        lines += ["## Limits", "", "| limit | value |", "| --- | --- |"]
+        lines += [f"| `{key}` | {_shown(value)} |" for key, value in known.items()] + [""]
+    follows = tuple(getattr(cause_module(name), "EXPLAINS", ()))
+    if follows:
+        lines += [
+            "## Explains",
+            "",
+            "Where this is found, these follow from it: " + ", ".join(f"`{other}`" for other in follows) + ".",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    return (
+        ", ".join(str(item) for item in value)
+        if isinstance(value, tuple)
+        else f"{value:,}"
+        if isinstance(value, int | float)
+        else str(value)
+    )
+
+
+def page_as_plain(name: str) -> dict[str, Any]:
+    parts = sections(name)
+    return {"cause": name, "summary": parts.pop(""), "sections": parts, "limits": limits(name)}
+
+
+def summaries() -> dict[str, str]:
+    return {name: sections(name)[""].partition("\n")[0] for name in cause_names()}

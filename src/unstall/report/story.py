@@ -1,0 +1,133 @@
+"""The story of a run as plain data: state, verdicts with the root first, what could not be looked at, where the time went.
+
+Everything that is printed for a person comes from here, and is the JSON of every command that gives verdicts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.diagnosis.diagnose import Diagnosis, Finding
+from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.stalls import current_stall
+from unstall.journal.events import (
+    Event,
+    FitBegan,
+    HostSampled,
+    ProcessEnded,
+    ProgramStarted,
+    RunStarted,
+    SampleFailed,
+    StepsEnded,
+)
+from unstall.journal.reader import Journal
+from unstall.report.numbers import memory_use, numerics, time_split
+
+MOST_EVENTS_PER_EVIDENCE = 5
+
+
+def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
+    folder = program_folder(journal)
+    started = journal.first(RunStarted)
+    return {
+        "state": state(journal, diagnosis),
+        "verdicts": [_verdict(finding, folder) for finding in diagnosis.findings],
+        "unknown": _unknown(journal, diagnosis),
+        "run": run,
+        "command": started.command if started else [],
+        "pid": started.pid if started else None,
+        "progress": _progress(journal),
+        "time": time_split(journal),
+        "memory": memory_use(journal),
+        "numerics": numerics(journal),
+        "ended": _ended(journal),
+    }
+
+
+def state(journal: Journal, diagnosis: Diagnosis) -> str:
+    """failed | killed | done | stuck | slow | training | running."""
+    ended = journal.last(ProcessEnded)
+    if ended is not None:
+        if ended.signal is not None:
+            return "killed"
+        return "failed" if ended.exit_code else "done"
+    stall = current_stall(journal)
+    if stall is not None and stall.began.phase not in {"", "start", "between"}:
+        return "slow" if stall.is_busy else "stuck"
+    if stall is not None and diagnosis.findings:
+        return "stuck"
+    return "training" if journal.last(StepsEnded) else "running"
+
+
+def _verdict(finding: Finding, folder: str) -> dict[str, Any]:
+    found = finding.found
+    return {
+        "cause": finding.cause,
+        "certainty": found.certainty.word,
+        "summary": found.summary,
+        "where": _shorten(found.where, folder),
+        "evidence": [
+            {
+                "claim": evidence.claim,
+                "value": evidence.value,
+                "limit": evidence.limit,
+                "events": [_reference(event) for event in evidence.events[:MOST_EVENTS_PER_EVIDENCE]],
+            }
+            for evidence in found.evidence
+        ],
+        "remedies": [{"do": remedy.do, "safety": remedy.safety.value} for remedy in found.remedies],
+        "effect": found.effect.name.lower(),
+        "followed_by": list(finding.followed_by),
+    }
+
+
+def _shorten(where: str | None, folder: str) -> str | None:
+    prefix = folder.rstrip("/") + "/"
+    return where[len(prefix) :] if where and folder and where.startswith(prefix) else where
+
+
+def _reference(event: Event) -> dict[str, Any]:
+    return {"event": type(event).__name__, "at": event.at}
+
+
+def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
+    """One line for each thing that is missing, with the causes that it hides."""
+    by_missing: dict[tuple[str, str], list[str]] = {}
+    for name, unknown in diagnosis.unknown.items():
+        by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
+    rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
+    told = {row["missing"] for row in rows}
+    failed = {(event.missing, event.cure): event for event in journal.of(SampleFailed) if event.missing not in told}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
+    rows += [
+        {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
+        for name, crashed in diagnosis.crashed.items()
+    ]
+    return rows
+
+
+def _progress(journal: Journal) -> dict[str, Any]:
+    stall = current_stall(journal)
+    last = next((event for event in reversed(journal.of(StepsEnded)) if event.phase == "train"), None)
+    fit = journal.last(FitBegan)
+    host = journal.last(HostSampled)
+    began = journal.first(RunStarted) or journal.first(ProgramStarted)
+    return {
+        "step": last.last if last else None,
+        "epoch": last.epoch if last else None,
+        "epochs": fit.epochs if fit else None,
+        "steps_per_epoch": fit.steps_per_epoch if fit else None,
+        "loss": last.loss if last else None,
+        "seconds": max(0.0, journal.now - began.at) if began else None,
+        "stalled_s": stall.seconds if stall else None,
+        "stalled_in": stall.began.phase if stall else None,
+        "stalled_step": stall.began.step if stall else None,
+        "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
+    }
+
+
+def _ended(journal: Journal) -> dict[str, Any] | None:
+    ended = journal.last(ProcessEnded)
+    if ended is None:
+        return None
+    return {"exit_code": ended.exit_code, "signal": ended.signal, "stopped_by_unstall": ended.stopped_by_us}

@@ -1,0 +1,176 @@
+"""The story on a terminal: a few lines that say the state, the cause, the evidence and what to do."""
+
+from __future__ import annotations
+
+import os
+import signal as signals
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+COLOUR = {
+    "stuck": "bold red",
+    "killed": "bold red",
+    "failed": "bold red",
+    "slow": "yellow",
+    "training": "green",
+    "done": "green",
+    "running": "green",
+}
+CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
+PHASES = {
+    "train": "in step {step}",
+    "loop": "in step {step}",
+    "first_step": "in the first step",
+    "fit": "before the first step",
+    "validate": "in a validation",
+    "predict": "in a prediction",
+    "save": "while saving",
+}
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream or sys.stdout, highlight=False, soft_wrap=False, width=_width(stream))
+
+
+def _width(stream: IO[str] | None) -> int | None:
+    is_terminal = (stream or sys.stdout).isatty()
+    return None if is_terminal else int(os.environ.get("COLUMNS", "100"))
+
+
+def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
+    """Verdicts, or that there is none; with the summary of the run if wanted."""
+    from rich.text import Text
+
+    table = _grid()
+    table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
+    verdicts = story["verdicts"]
+    for index, verdict in enumerate(verdicts):
+        _add_verdict(table, verdict, "cause" if index == 0 else "also")
+    if not verdicts and story["state"] not in {"failed", "killed"}:
+        table.add_row("verdict", Text("nothing wrong was found", style="green"))
+    elif not verdicts:
+        table.add_row("verdict", "no cause was found for this end")
+    _add_unknown(table, story["unknown"], bool(verdicts))
+    if summary:
+        _add_summary(table, story)
+    out.print(table)
+
+
+def _grid() -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True, width=8)
+    table.add_column(overflow="fold")
+    return table
+
+
+def headline(story: dict[str, Any]) -> str:
+    progress, ended = story["progress"], story["ended"]
+    if ended is not None:
+        return _ending(ended, progress)
+    if progress["stalled_s"] is not None:
+        phase, step = progress["stalled_in"] or "", progress["stalled_step"]
+        place = (
+            "in a step"
+            if phase in {"train", "loop"} and step < 0
+            else PHASES.get(phase, "outside the training").format(step=step)
+        )
+        return f"{duration(progress['stalled_s'])}, {place}"
+    parts = []
+    if progress["step"] is not None:
+        parts.append(f"step {progress['step'] + 1:,}")
+    if progress["cpu_cores"] is not None:
+        parts.append(f"{progress['cpu_cores'] * 100:.0f} % of one core")
+    return ", ".join(parts) or "the program runs"
+
+
+def _ending(ended: dict[str, Any], progress: dict[str, Any]) -> str:
+    took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
+    steps = f", {progress['step'] + 1:,} steps" if progress["step"] is not None else ""
+    if ended["signal"] is not None:
+        by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
+        return f"ended{by} by {signals.Signals(ended['signal']).name}{took}{steps}"
+    return f"exit code {ended['exit_code']}{took}{steps}"
+
+
+def _add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
+    from rich.text import Text
+
+    head = Text(verdict["cause"], style="bold cyan")
+    head.append(f" ({verdict['certainty']})", style=CERTAINTY.get(verdict["certainty"], ""))
+    if verdict["where"]:
+        head.append(f"  {verdict['where']}", style="bold")
+    table.add_row(label, head)
+    table.add_row("", Text(verdict["summary"]))
+    for index, evidence in enumerate(verdict["evidence"]):
+        table.add_row("evidence" if index == 0 else "", Text("· " + evidence["claim"]))
+    for index, remedy in enumerate(verdict["remedies"]):
+        table.add_row("do" if index == 0 else "", Text(remedy["do"]))
+    table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
+
+
+def _add_unknown(table: Table, unknown: list[dict[str, str]], has_verdicts: bool) -> None:
+    """What could not be looked at matters most when nothing was found."""
+    from rich.text import Text
+
+    rows = (
+        [row for row in unknown if row["cure"]]
+        if has_verdicts
+        else [row for row in unknown if row["cure"] or "," not in row["causes"]]
+    )
+    for index, row in enumerate(rows[:4]):
+        text = row["missing"] + (f": {row['cure']}" if row["cure"] else "")
+        table.add_row("not seen" if index == 0 else "", Text(text, style="dim"))
+
+
+def _add_summary(table: Table, story: dict[str, Any]) -> None:
+    time = story["time"]
+    if story["progress"]["step"] is not None and time["total"]:
+        shares = [
+            f"{name} {_share(time[name], time['total'])}"
+            for name in ("input", "compute", "validation", "checkpoint", "compile", "other")
+        ]
+        table.add_row("time", " · ".join(shares) + f"  of {duration(time['total'])}")
+    memory = story["memory"]
+    if memory["host_peak_bytes"]:
+        text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
+        for device in memory["devices"]:
+            text += f"; {device['name']}: {size(device['peak_bytes'])} of {size(device['total_bytes'])}"
+        table.add_row("memory", text)
+    numbers = story["numerics"]
+    if numbers["first_loss"] is not None:
+        text = f"loss {numbers['first_loss']:.4g} → {numbers['last_loss']:.4g}"
+        if numbers["not_finite_since_step"] is not None:
+            text += f", not finite since step {numbers['not_finite_since_step']}"
+        table.add_row("numbers", text)
+    if story["run"]:
+        table.add_row("run", story["run"])
+
+
+def _share(seconds: float | None, total: float) -> str:
+    return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit in {"B", "KiB"} or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1024
+    return ""

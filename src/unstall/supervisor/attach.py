@@ -1,0 +1,159 @@
+"""`unstall attach`: looks at a process that knows nothing of us, for a few seconds, and says what it sees.
+
+Three looks at the Python stacks tell whether it moves; if it does not and uses no CPU, one look at the native stacks
+tells what it waits in. If the process is watched already, its own journal and pulse give the history.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import unstall
+from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.stacks import main_thread, position
+from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.errors import NotPermitted, ProcessNotThere
+from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan
+from unstall.journal.pulse import read_pulse
+from unstall.journal.reader import Journal, read_folder
+from unstall.report.story import tell
+from unstall.runs import RunFolder
+from unstall.signals import stacks
+from unstall.signals.device import DeviceSampler
+from unstall.signals.host import HostSampler
+from unstall.supervisor.processes import is_python, python_processes
+
+LOOKS = 3
+LOOK_EVERY_S = 0.6
+NATIVE_WITHIN_S = 3.0  # the verdict must come within 5 s, with or without the native stacks
+CHILDREN = 4
+
+
+def attach(pid: int) -> dict[str, Any]:
+    """The story of what the process does right now."""
+    _check(pid)
+    began = time.monotonic()
+    events: list[Event] = [_introduction(pid)]
+    host, device = HostSampler(pid), DeviceSampler()
+    host.sample()
+    target = _python_of(pid, host)
+    native: list[Event] = []
+    looker: threading.Thread | None = None
+    looks: list[Event] = []
+    for number in range(LOOKS):
+        look = stacks.sample(target)
+        looks.append(look)
+        if isinstance(look, SampleFailed):
+            break
+        if number == 1 and looker is None and _stands_still(looks):
+            looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
+            looker.start()
+        if number < LOOKS - 1:
+            time.sleep(LOOK_EVERY_S)
+    for child in [other for other in python_processes(host.tree()) if other != target][:CHILDREN]:
+        events.append(stacks.sample(child, main=False))
+    sampled = host.sample()
+    if looker is not None:
+        looker.join(max(0.0, NATIVE_WITHIN_S - (time.monotonic() - began)))
+    events += looks
+    events += native
+    events += device.sample(set(host.tree()))
+    if device.failure:
+        events.append(device.failure)
+    if sampled is not None:
+        events.append(sampled)
+    stall = _stall(pid, looks, sampled, began)
+    if stall is not None:
+        events.append(stall)
+    journal = Journal([*_history(pid), *events], now=time.time())
+    return tell(journal, diagnose(journal))
+
+
+def _check(pid: int) -> None:
+    if not Path(f"/proc/{pid}").exists():
+        raise ProcessNotThere(f"There is no process {pid}. Expected the number of a running process, as `ps` shows it.")
+    if os.geteuid() != 0:
+        try:
+            os.kill(pid, 0)
+        except PermissionError:
+            owner = Path(f"/proc/{pid}").stat().st_uid
+            raise NotPermitted(
+                f"Process {pid} belongs to user {owner}, not to you ({os.geteuid()}). Run it as that user, or with sudo."
+            ) from None
+
+
+def _introduction(pid: int) -> RunStarted:
+    try:
+        command = [part.decode("utf-8", "replace") for part in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if part]
+        folder = str(Path(f"/proc/{pid}/cwd").readlink())
+    except OSError:
+        command, folder = [], ""
+    return RunStarted(at=time.time(), mode="attach", command=command, folder=folder, pid=pid, version=unstall.__version__)
+
+
+def _python_of(pid: int, host: HostSampler) -> int:
+    """The process itself if it runs Python, else the first of its descendants that does (a shell script's)."""
+    if is_python(pid):
+        return pid
+    children = python_processes(host.tree())
+    return children[0] if children else pid
+
+
+def _stands_still(looks: list[Event]) -> bool:
+    samples = [look for look in looks if isinstance(look, StackSampled)]
+    if len(samples) < 2:
+        return False
+    places = [position(thread) if (thread := main_thread(sample)) else None for sample in samples]
+    return places[0] is not None and all(place == places[0] for place in places)
+
+
+def _stall(pid: int, looks: list[Event], host: HostSampled | None, began: float) -> StallBegan | None:
+    """A stall is claimed only of a program that stands still and idles; for how long is known only if it was watched."""
+    if not _stands_still(looks) or host is None or host.cpu_cores >= BUSY_CORES:
+        return None
+    beat = next(
+        (beat for run in _runs(pid) for path in run.pulse_paths() if (beat := read_pulse(path)) and beat.pid == pid),
+        None,
+    )
+    now_wall, now = time.time(), time.monotonic()
+    since = now_wall - (beat.silent_s(now) if beat else now - began)
+    return StallBegan(
+        at=now_wall,
+        phase=beat.phase if beat else _phase(looks),
+        step=beat.step if beat else -1,
+        epoch=beat.epoch if beat else -1,
+        since=since,
+        usual_s=None,
+        limit_s=0.0,
+        waiting_for_input=bool(beat and beat.input_since),
+    )
+
+
+def _phase(looks: list[Event]) -> str:
+    """From the main thread's stack: inside fit, evaluate or predict of Keras, or not known."""
+    sample = next((look for look in looks if isinstance(look, StackSampled)), None)
+    thread = main_thread(sample) if sample else None
+    for frame in thread["frames"] if thread else []:
+        if "keras" in frame["file"]:
+            name = frame["function"].rsplit(".", 1)[-1]
+            if name in {"fit", "evaluate", "predict"}:
+                return {"fit": "train", "evaluate": "validate", "predict": "predict"}[name]
+    return ""
+
+
+def _runs(pid: int) -> list[RunFolder]:
+    """The run folder of a process that is watched already."""
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+    found = [part.partition(b"=")[2].decode() for part in variables if part.startswith(b"UNSTALL_RUN=")]
+    return [RunFolder(Path(path)) for path in found if Path(path).is_dir()]
+
+
+def _history(pid: int) -> list[Event]:
+    return [event for run in _runs(pid) for event in read_folder(run.path).all() if not isinstance(event, RunStarted)]

@@ -1,0 +1,123 @@
+"""Starts the program as it would start alone: same terminal, same streams, same signals; only the probe is added.
+
+The streams are inherited, not relayed: if Unstall is killed, the program goes on and prints as before. Signals sent to
+Unstall are passed on; those of the terminal reach the program directly, since both are in the same process group.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from unstall.errors import WrongInput
+from unstall.journal.events import ProcessEnded, SignalSent
+from unstall.runs import RunFolder
+
+START = Path(__file__).parents[1] / "inside" / "start"
+PASSED_ON = (
+    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
+)  # fmt: skip
+FROM_KERNEL = 0x80  # si_code of a signal that the terminal made
+KILL_AFTER_S = 10.0
+
+
+def environment(run: RunFolder) -> dict[str, str]:
+    """The program's environment: the caller's, and what switches the probe on."""
+    result = dict(os.environ)
+    if result.get("UNSTALL_DISABLE", "") not in ("", "0"):
+        return result
+    before = result.get("PYTHONPATH")
+    result["PYTHONPATH"] = f"{START}{os.pathsep}{before}" if before else str(START)
+    result["UNSTALL_RUN"] = str(run.path)
+    return result
+
+
+class Launched:
+    """The program, as its parent sees it."""
+
+    def __init__(self, command: Sequence[str], run: RunFolder) -> None:
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
+        try:
+            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self._mask)
+        except OSError as error:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
+        self.ended: ProcessEnded | None = None
+        self._stopping_since: float | None = None
+        self.signals: list[SignalSent] = []
+
+    def wait(self, seconds: float) -> ProcessEnded | None:
+        """Waits so long at most, passing signals on; the end when it has come."""
+        deadline = time.monotonic() + seconds
+        while self.ended is None:
+            self._reap()
+            if self.ended is not None:
+                break
+            if self._stopping_since is not None and time.monotonic() - self._stopping_since > KILL_AFTER_S:
+                os.kill(self.pid, signal.SIGKILL)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            info = signal.sigtimedwait({*PASSED_ON, signal.SIGCHLD}, left)
+            if info is not None and info.si_signo != signal.SIGCHLD:
+                self._pass_on(info)
+        return self.ended
+
+    def _pass_on(self, info: signal.struct_siginfo) -> None:
+        from_terminal = info.si_code == FROM_KERNEL
+        self.signals.append(
+            SignalSent(
+                at=time.time(),
+                signal=info.si_signo,
+                sender_pid=0 if from_terminal else info.si_pid,
+                from_terminal=from_terminal,
+            )
+        )
+        if not from_terminal:
+            try:
+                os.kill(self.pid, info.si_signo)
+            except ProcessLookupError:
+                return
+
+    def _reap(self) -> None:
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            self.ended = ProcessEnded(at=time.time(), pid=self.pid)
+            return
+        if pid:
+            by_signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+            code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+            self.ended = ProcessEnded(
+                at=time.time(),
+                pid=self.pid,
+                exit_code=code,
+                signal=by_signal,
+                stopped_by_us=self._stopping_since is not None,
+            )
+
+    def stop(self) -> None:
+        """Asks the program to end; if it does not within 10 s, ends it."""
+        if self._stopping_since is None and self.ended is None:
+            self._stopping_since = time.monotonic()
+            os.kill(self.pid, signal.SIGTERM)
+
+    def end_as_it_ended(self) -> int:
+        """The exit code to end with; does not return if the program died of a signal: then so do we."""
+        ended = self.ended
+        if ended is None:
+            return 1
+        if ended.signal is None:
+            return ended.exit_code or 0
+        sys.stdout.flush()
+        sys.stderr.flush()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(ended.signal, signal.SIG_DFL) if ended.signal not in (signal.SIGKILL, signal.SIGSTOP) else None
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        os.kill(os.getpid(), ended.signal)
+        return 128 + ended.signal

@@ -1,0 +1,40 @@
+"""The watcher process of a Guard or a watch(): follows a program that is not its child until that program ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from unstall.runs import RunFolder
+
+
+def main(run_path: str, pid: int, quiet: bool) -> None:
+    from unstall.journal.writer import JournalWriter
+    from unstall.supervisor.supervisor import Teller, Wishes
+    from unstall.supervisor.watch import TICK_S, Watch
+
+    run = RunFolder(Path(run_path))
+    watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid())))
+    teller = Teller(run, Wishes(quiet=quiet))
+    while is_alive(pid):
+        diagnosis = watch.tick()
+        if diagnosis is not None:
+            teller.tell_if_new(watch, diagnosis)
+        time.sleep(TICK_S)
+    teller.tell_new_at_the_end(watch, watch.finish())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat[stat.rindex(")") + 2] not in "ZX"
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)  # the middleman: the program waits for nothing but this
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "quiet")

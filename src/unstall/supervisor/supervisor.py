@@ -1,0 +1,119 @@
+"""`unstall run`, read aloud: start the program, watch it until it ends, say what was found, end as it ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import unstall
+from unstall import runs
+from unstall.diagnosis.diagnose import Diagnosis
+from unstall.diagnosis.verdict import Certainty
+from unstall.journal.events import RunStarted
+from unstall.journal.writer import JournalWriter
+from unstall.report import json as json_report
+from unstall.report import text
+from unstall.report.story import tell
+from unstall.supervisor.launch import Launched
+from unstall.supervisor.watch import TICK_S, Watch
+
+STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
+
+
+@dataclass(frozen=True)
+class Wishes:
+    quiet: bool = False
+    stop_on_stall: bool = False
+    json_target: str | None = None
+
+
+def supervise(command: Sequence[str], wishes: Wishes) -> int:
+    run = runs.create(label(command))
+    launched = Launched(command, run)
+    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+    writer.write(
+        RunStarted(
+            at=time.time(),
+            mode="run",
+            command=list(command),
+            folder=str(Path.cwd()),
+            pid=launched.pid,
+            version=unstall.__version__,
+        )
+    )
+    watch = Watch(run, launched.pid, writer)
+    teller = Teller(run, wishes)
+    while launched.wait(TICK_S) is None:
+        diagnosis = watch.tick()
+        if diagnosis is not None and teller.tell_if_new(watch, diagnosis) and wishes.stop_on_stall and teller.is_stuck:
+            launched.stop()
+    assert launched.ended is not None
+    diagnosis = watch.finish([*launched.signals, launched.ended])
+    teller.tell_the_end(watch, diagnosis)
+    return launched.end_as_it_ended()
+
+
+class Teller:
+    """Says each verdict once, when it is sure enough, and the summary at the end. Only on standard error."""
+
+    def __init__(self, run: runs.RunFolder, wishes: Wishes) -> None:
+        self._run = run
+        self._wishes = wishes
+        self._said: set[str] = set()
+        self._seen: dict[str, int] = {}
+        self.is_stuck = False
+
+    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis) -> bool:
+        story = tell(watch.journal, diagnosis, self._run.name)
+        self._run.write_story(story)
+        self.is_stuck = story["state"] == "stuck"
+        fresh = [finding.cause for finding in diagnosis.findings if self._is_worth_saying(finding.cause, finding.found.certainty)]
+        self._seen = {finding.cause: self._seen.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
+        if not fresh:
+            return self.is_stuck and bool(diagnosis.findings)
+        self._said.update(fresh)
+        if not self._wishes.quiet:
+            self._print(story)
+        return True
+
+    def _is_worth_saying(self, cause: str, certainty: Certainty) -> bool:
+        steady = self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
+        return cause not in self._said and certainty >= Certainty.LIKELY and steady
+
+    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        story = tell(watch.journal, diagnosis, self._run.name)
+        self._run.write_story(story)
+        if not self._wishes.quiet:
+            self._print(story, summary=True)
+        if self._wishes.json_target:
+            json_report.write(story, self._wishes.json_target)
+
+    def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        """For a program that is not ours to sum up: only what has not been said yet."""
+        story = tell(watch.journal, diagnosis, self._run.name)
+        self._run.write_story(story)
+        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
+        if fresh and not self._wishes.quiet:
+            self._print(story)
+
+    def _print(self, story: dict[str, Any], summary: bool = False) -> None:
+        try:
+            out = text.console(sys.stderr)
+            out.print()
+            out.rule("[bold]unstall[/bold]", style="dim")
+            text.show(story, out, summary=summary)
+        except OSError:
+            return  # standard error is closed: the story is in the run folder
+
+
+def label(command: Sequence[str]) -> str:
+    """A short name for a run: the script's, or the program's."""
+    for part in command:
+        if part.endswith(".py"):
+            return Path(part).stem
+    return Path(command[0]).name

@@ -1,0 +1,242 @@
+"""Watches one program: takes the signals, keeps the journal, notices a stall, asks for the diagnosis.
+
+`tick` is called about twice a second and is cheap; everything that costs more has its own rhythm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from unstall.diagnosis.diagnose import Diagnosis, diagnose
+from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.journal.events import Event, HostSampled, StackSampled, StallBegan, StallEnded, VerdictReached
+from unstall.journal.pulse import Beat, read_pulse
+from unstall.journal.reader import FolderTail, Journal
+from unstall.journal.writer import JournalWriter
+from unstall.runs import RunFolder
+from unstall.signals import stacks
+from unstall.signals.device import DeviceSampler
+from unstall.signals.host import HostSampler
+from unstall.supervisor import clocks
+from unstall.supervisor.processes import python_processes
+
+TICK_S = 0.5
+STALL_SAMPLES = 3
+STALL_SAMPLE_EVERY_S = 0.7
+MORE_SAMPLES_EVERY_S = 10.0
+MOST_STALL_SAMPLES = 12
+CHILDREN_SAMPLED = 6
+IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
+
+
+@dataclass
+class Rhythm:
+    """Something done every so often: soon at first, more seldom later."""
+
+    early_s: float
+    late_s: float
+    early_until_s: float = 60.0
+    due: float = field(default=0.0)
+
+    def is_due(self, now: float, age_s: float) -> bool:
+        if now < self.due:
+            return False
+        self.due = now + (self.early_s if age_s < self.early_until_s else self.late_s)
+        return True
+
+
+class Watch:
+    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter) -> None:
+        self.run = run
+        self.pid = pid
+        self.journal = Journal()
+        self.diagnosis: Diagnosis | None = None
+        self._writer = writer
+        self._tail = FolderTail(run.path)
+        self._host = HostSampler(pid)
+        self._device = DeviceSampler()
+        self._began = time.monotonic()
+        self._host_rhythm = Rhythm(1.0, 3.0)
+        self._device_rhythm = Rhythm(2.0, 5.0)
+        self._profile_rhythm = Rhythm(3.0, 15.0, 45.0)
+        self._diagnosis_rhythm = Rhythm(5.0, 20.0)
+        self._stall: StallBegan | None = None
+        self._stall_samples = 0
+        self._next_stall_sample = 0.0
+        self._native_taken = False
+        self._examined = 0
+        self._examined_at = 0.0
+        self._told: set[str] = set()
+        self._stacks_refused = False
+        if self._device.failure:
+            self.note(self._device.failure)
+
+    # --- the journal ---
+
+    def note(self, *events: Event) -> None:
+        """Our own events go into our own file; `tick` reads them back with the program's."""
+        for event in events:
+            self._writer.write(event)
+
+    def read(self) -> None:
+        self.journal.extend(self._tail.read())
+        self.journal.now = time.time()
+
+    # --- one tick ---
+
+    def tick(self) -> Diagnosis | None:
+        """Looks once. A new diagnosis when there was reason for one, else None."""
+        now, age = time.monotonic(), time.monotonic() - self._began
+        if self._host_rhythm.is_due(now, age):
+            host = self._host.sample()
+            if host is not None:
+                self.note(host)
+        if self._device_rhythm.is_due(now, age):
+            self.note(*self._device.sample(set(self._host.tree())))
+        self.read()
+        beat = self.beat()
+        self._judge_progress(beat, now)
+        if self._stall is not None:
+            return self._look_at_stall(now)
+        if beat is not None and beat.phase in {"train", "loop", "validate"} and self._profile_rhythm.is_due(now, age):
+            self._sample_stack(self.training_pid(beat))
+        if self._diagnosis_rhythm.is_due(now, age):
+            return self.examine()
+        return None
+
+    def examine(self) -> Diagnosis:
+        self.read()
+        self.diagnosis = diagnose(self.journal)
+        self._tell(self.diagnosis)
+        return self.diagnosis
+
+    def _tell(self, diagnosis: Diagnosis) -> None:
+        for finding in diagnosis.findings:
+            if finding.cause not in self._told:
+                self._told.add(finding.cause)
+                found = finding.found
+                self.note(
+                    VerdictReached(
+                        at=time.time(),
+                        cause=finding.cause,
+                        certainty=found.certainty.word,
+                        where=found.where,
+                        summary=found.summary,
+                    )
+                )
+
+    # --- progress ---
+
+    def beat(self) -> Beat | None:
+        """The pulse of the process that trains: the one that beat last."""
+        beats = [beat for path in self.run.pulse_paths() if (beat := read_pulse(path)) is not None]
+        return max(beats, key=lambda beat: beat.beat, default=None)
+
+    def training_pid(self, beat: Beat | None = None) -> int:
+        """The process whose stacks tell most."""
+        beat = beat or self.beat()
+        if beat is not None:
+            return beat.pid
+        pythons = python_processes(self._host.tree())
+        return pythons[0] if pythons else self.pid
+
+    def _judge_progress(self, beat: Beat | None, now: float) -> None:
+        if beat is None:
+            silent, phase, since = self._idle_s(now), "", time.time() - self._idle_s(now)
+        else:
+            silent, phase = beat.silent_s(now), beat.phase
+            since = time.time() - silent
+        if self._stall is not None:
+            moved = since > self._stall.since + 1.0
+            if moved:
+                self.note(
+                    StallEnded(
+                        at=time.time(),
+                        phase=self._stall.phase,
+                        step=self._stall.step,
+                        seconds=since - self._stall.since,
+                    )
+                )
+                self._stall = None
+            return
+        limit = clocks.limit(self.journal, phase)
+        idle_s = self._idle_s(now)
+        is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
+        if is_late:
+            self._begin_stall(beat, phase, since, limit)
+
+    def _idle_s(self, now: float) -> float:
+        """For how long the process tree has used next to no CPU, up to now."""
+        idle = 0.0
+        for host in reversed(self.journal.of(HostSampled)):
+            if host.interval_s <= 0 or host.cpu_cores >= BUSY_CORES:
+                break
+            idle += host.interval_s
+        return idle
+
+    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: clocks.Limit) -> None:
+        busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
+        self._stall = StallBegan(
+            at=time.time(),
+            phase=phase,
+            step=beat.step if beat else -1,
+            epoch=beat.epoch if beat else -1,
+            since=since,
+            usual_s=limit.usual_s,
+            limit_s=limit.busy_s if busy else limit.idle_s,
+            waiting_for_input=bool(beat and beat.input_since),
+        )
+        self._stall_samples = 0
+        self._next_stall_sample = 0.0
+        self._native_taken = False
+        self._host_rhythm.due = 0.0
+        self.note(self._stall)
+
+    # --- a stall ---
+
+    def _look_at_stall(self, now: float) -> Diagnosis | None:
+        pid = self.training_pid()
+        if self._stall_samples >= STALL_SAMPLES and not self._native_taken:
+            return self._look_deeper(pid)
+        if now < self._next_stall_sample or self._stall_samples >= MOST_STALL_SAMPLES:
+            return self.examine() if self._diagnosis_rhythm.is_due(now, 0.0) else None
+        self._sample_stack(pid)
+        self._stall_samples += 1
+        if self._stall_samples < STALL_SAMPLES:
+            self._next_stall_sample = now + STALL_SAMPLE_EVERY_S
+            return None
+        self._next_stall_sample = now + MORE_SAMPLES_EVERY_S
+        self._sample_children(pid)
+        return self.examine()
+
+    def _look_deeper(self, pid: int) -> Diagnosis | None:
+        """The native stacks, once in a stall. What Python alone shows has been said by now: this takes seconds."""
+        self._native_taken = True
+        if self._is_busy():
+            return None
+        self._sample_stack(pid, native=True)
+        return self.examine()
+
+    def _is_busy(self) -> bool:
+        host = self.journal.last(HostSampled)
+        return host is not None and host.cpu_cores >= BUSY_CORES
+
+    def _sample_stack(self, pid: int, native: bool = False, main: bool = True) -> None:
+        if self._stacks_refused:
+            return
+        event = stacks.sample(pid, native=native, main=main)
+        if not isinstance(event, StackSampled) and main and not native:
+            self._stacks_refused = "ptrace" in getattr(event, "missing", "")
+        self.note(event)
+
+    def _sample_children(self, pid: int) -> None:
+        others = [other for other in python_processes(self._host.tree()) if other != pid]
+        for other in others[:CHILDREN_SAMPLED]:
+            self._sample_stack(other, main=False)
+
+    def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
+        """The last look, when the program has ended."""
+        self.note(*events)
+        return self.examine()
