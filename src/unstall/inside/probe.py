@@ -54,6 +54,8 @@ class Probe:
         self.on_batch: Optional[Callable[[Any], None]] = None  # sees each batch that passes through Python
         self.on_step: list[Callable[[Any, int], None]] = []  # further probes, called as (model, steps done)
         self.on_fit: list[Callable[[Any], None]] = []
+        self.close_loop: Optional[Callable[[], None]] = None  # ends the count of one's own loop when a fit begins
+        self.extras: dict[str, Any] = {}  # what several hooks of one probe share
 
     # --- writing ---
 
@@ -113,11 +115,13 @@ class Probe:
     def fit_began(
         self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]
     ) -> None:
+        if self.close_loop is not None:
+            self.close_loop()
         self.fit_depth += 1
         if self.fit_depth > 1:
             return
         self.training_thread = threading.get_ident()
-        self.train = StepCounter("train", self.emit)
+        self.train = StepCounter("train", self.emit, running_mean=api in ("keras", "tf_keras"))
         self._fit_began_at = time.monotonic()
         self.emit(FitBegan(at=time.time(), api=api, backend=backend, epochs=epochs, steps_per_epoch=steps, where=where))
         self.phase_began("fit")

@@ -216,21 +216,32 @@ class BatchSampled(Event):
 
 @dataclass(frozen=True)
 class FunctionTraced(Event):
-    """A tf.function was traced again. count: traces of this function up to now."""
+    """A compiled function was traced (again). count: traces of this function up to now."""
 
     function: str = ""
-    where: Optional[str] = None
+    where: Optional[str] = None  # where it is defined, if by the user
+    called_at: Optional[str] = None  # the user's line that led to this trace
     count: int = 0
     calls: int = 0
     seconds: float = 0.0  # spent in all these traces
     step: int = -1
+    why: str = ""  # "made anew", or "value of step", "shape of x", "type of x": what differed most often
+    objects: int = 0  # how many function objects were made from these lines of code
 
 
 @dataclass(frozen=True)
 class GradientsMissing(Event):
+    """Variables that should be trained and got no gradient (None, or a constant zero)."""
+
     missing: list[str] = field(default_factory=list)
-    total: int = 0
-    where: Optional[str] = None
+    total: int = 0  # variables asked for
+    missing_parameters: int = 0
+    parameters: int = 0
+    where: Optional[str] = None  # the user's line that asked for the gradients, or called fit
+    feeding: Optional[list[str]] = None  # those of the missing on whose value the loss depends; None: not known
+    cut_at: Optional[str] = None  # the user's line after which the gradient is lost
+    cut_by: str = ""  # what cuts it there: ArgMax, Round, numpy(), detach(), ...
+    step: int = -1
 
 
 @dataclass(frozen=True)
