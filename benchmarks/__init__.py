@@ -1,0 +1,1 @@
+"""Figures behind the claims: each prints a table and writes JSON into benchmarks/results."""

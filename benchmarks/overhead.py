@@ -1,0 +1,170 @@
+"""What watching costs: `fit` guarded and bare, in turns, in one process per backend; and what the watcher itself uses.
+
+    python -m benchmarks.overhead [--pairs 24] [--backends tensorflow,jax,torch] [--out benchmarks/results/overhead.json]
+
+A pair is two short fits of the same model on the same data, one with the probe on and the watcher running, one with the
+probe off and the watcher stopped (SIGSTOP), in random order. The overhead of a pair is the ratio of their times per
+step; the table shows the median over all pairs and its 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+STEP_MS = (5, 50)
+FIT_S = 1.5  # how long one fit of a pair lasts, about
+
+
+def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
+    """Runs in a process of its own, with the backend chosen."""
+    import keras
+    import numpy as np
+
+    import unstall
+    from unstall.inside import probe
+
+    unstall.Guard(quiet=True)
+    current = probe.current()
+    assert current is not None
+    time.sleep(1.0)
+    watcher = _watcher_pid(str(current.run.path))
+    rows = []
+    for step_ms in STEP_MS:
+        model, data, steps = _calibrated(keras, np, step_ms)
+        watcher_cpu, watcher_wall, ratios, bare_ms = 0.0, 0.0, [], []
+        for _ in range(pairs):
+            seconds: dict[str, float] = {}
+            for kind in random.sample(["bare", "guarded"], 2):
+                current.active = kind == "guarded"
+                os.kill(watcher, signal.SIGCONT if current.active else signal.SIGSTOP)
+                cpu, began = _cpu_s(watcher), time.perf_counter()
+                model.fit(data(), steps_per_epoch=steps, epochs=1, verbose=0)
+                seconds[kind] = time.perf_counter() - began
+                if current.active:
+                    watcher_cpu += _cpu_s(watcher) - cpu
+                    watcher_wall += seconds[kind]
+            ratios.append(seconds["guarded"] / seconds["bare"])
+            bare_ms.append(1000 * seconds["bare"] / steps)
+        os.kill(watcher, signal.SIGCONT)
+        rows.append(_row(backend, step_ms, bare_ms, ratios, watcher_cpu / watcher_wall, _rss_mib(watcher)))
+    return rows
+
+
+def _row(backend: str, step_ms: int, bare_ms: list[float], ratios: list[float], cpu: float, rss: float) -> dict[str, Any]:
+    low, high = _median_interval(ratios)
+    return {
+        "backend": backend,
+        "wanted_step_ms": step_ms,
+        "step_ms": round(statistics.median(bare_ms), 2),
+        "pairs": len(ratios),
+        "overhead_percent": round(100 * (statistics.median(ratios) - 1), 3),
+        "interval_percent": [round(100 * (low - 1), 3), round(100 * (high - 1), 3)],
+        "watcher_core_percent": round(100 * cpu, 2),
+        "watcher_mib": round(rss, 1),
+    }
+
+
+def _median_interval(values: list[float]) -> tuple[float, float]:
+    """95 % interval of the median, by bootstrap with a fixed seed."""
+    generator = random.Random(7)
+    medians = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(2000))
+    return medians[50], medians[1949]
+
+
+def _calibrated(keras: Any, np: Any, step_ms: int) -> tuple[Any, Any, int]:
+    """A dense model whose step takes about so long on this machine, its input, and the steps of one fit."""
+    width = 64
+    while True:
+        model = keras.Sequential([keras.layers.Dense(width, activation="relu") for _ in range(4)] + [keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        x, y = np.random.rand(128, width).astype("float32"), np.random.rand(128, 1).astype("float32")
+
+        def data(x: Any = x, y: Any = y) -> Any:
+            while True:
+                yield x, y
+
+        model.fit(data(), steps_per_epoch=5, epochs=1, verbose=0)
+        began = time.perf_counter()
+        model.fit(data(), steps_per_epoch=20, epochs=1, verbose=0)
+        took_ms = 1000 * (time.perf_counter() - began) / 20
+        if took_ms >= 0.8 * step_ms or width > 8000:
+            return model, data, max(10, int(FIT_S * 1000 / took_ms))
+        width = int(width * max(1.15, min(2.0, (step_ms / took_ms) ** 0.5)))
+
+
+def _watcher_pid(run: str) -> int:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parts = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"unstall.supervisor.sidecar" in parts and run.encode() in parts:
+            return int(folder.name)
+    raise SystemExit("the watcher did not start")
+
+
+def _cpu_s(pid: int) -> float:
+    """Of the process and of the children it has waited for (py-spy)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(fields[index]) for index in (11, 12, 13, 14)) / 100.0
+
+
+def _rss_mib(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 2**20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=24)
+    parser.add_argument("--backends", default="tensorflow,jax,torch")
+    parser.add_argument("--out", default="benchmarks/results/overhead.json")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    wishes = parser.parse_args()
+    if wishes.measure:
+        print("ROWS " + json.dumps(measure(wishes.measure, wishes.pairs)), flush=True)
+        return
+    rows: list[dict[str, Any]] = []
+    for backend in wishes.backends.split(","):
+        command = [sys.executable, "-m", "benchmarks.overhead", "--measure", backend, "--pairs", str(wishes.pairs)]
+        done = subprocess.run(command, env={**os.environ, "KERAS_BACKEND": backend}, capture_output=True, text=True, check=False)
+        line = next((line for line in done.stdout.splitlines() if line.startswith("ROWS ")), None)
+        if line is None:
+            raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
+        rows += json.loads(line[5:])
+    show(rows)
+    Path(wishes.out).write_text(json.dumps({"command": " ".join(sys.argv), "rows": rows}, indent=1) + "\n")
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="overhead of watching")
+    for name in ("backend", "step", "pairs", "overhead (median)", "95 % interval", "watcher CPU", "watcher memory"):
+        table.add_column(name, justify="right" if name != "backend" else "left")
+    for row in rows:
+        low, high = row["interval_percent"]
+        table.add_row(
+            row["backend"],
+            f"{row['step_ms']:.1f} ms",
+            str(row["pairs"]),
+            f"{row['overhead_percent']:+.2f} %",
+            f"{low:+.2f} … {high:+.2f} %",
+            f"{row['watcher_core_percent']:.1f} % of a core",
+            f"{row['watcher_mib']:.0f} MiB",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

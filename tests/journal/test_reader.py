@@ -1,0 +1,76 @@
+"""Journals are read whole or while being written; a torn last line waits, a damaged one is counted."""
+
+import json
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unstall.journal.events import HostSampled, StackSampled, StepsEnded, from_plain, to_plain
+from unstall.journal.reader import FolderTail, Journal, Tail, read_folder
+from unstall.journal.writer import encode
+
+
+def test_a_torn_last_line_waits_for_its_rest(tmp_path: Path) -> None:
+    path = tmp_path / "events-a.jsonl"
+    whole = encode(StepsEnded(at=1.0)) + encode(StepsEnded(at=2.0))
+    path.write_bytes(whole[:-10])
+    tail = Tail(path)
+    assert [event.at for event in tail.read()] == [1.0]
+    path.write_bytes(whole)
+    assert [event.at for event in tail.read()] == [2.0]
+    assert tail.read() == []
+    assert tail.damaged_lines == 0
+
+
+def test_a_damaged_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "events-a.jsonl"
+    path.write_bytes(encode(StepsEnded(at=1.0)) + b'{"event": "StepsEn\n' + encode(StepsEnded(at=2.0)))
+    tail = Tail(path)
+    assert [event.at for event in tail.read()] == [1.0, 2.0]
+    assert tail.damaged_lines == 1
+
+
+def test_events_of_other_versions_are_read_as_far_as_they_are_known() -> None:
+    assert from_plain({"event": "StepsEnded", "at": 1.0, "colour": "red"}) == StepsEnded(at=1.0)
+    assert from_plain({"event": "StepsEnded"}) == StepsEnded()
+    assert from_plain({"event": "SomethingNew", "at": 1.0}) is None
+
+
+def test_the_journals_of_all_processes_are_read_in_order_of_time(tmp_path: Path) -> None:
+    (tmp_path / "events-inside-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)) + encode(StepsEnded(at=3.0)))
+    (tmp_path / "events-watcher-2.jsonl").write_bytes(encode(HostSampled(at=2.0)))
+    assert [event.at for event in read_folder(tmp_path).all()] == [1.0, 2.0, 3.0]
+
+
+def test_a_file_that_appears_later_is_followed_too(tmp_path: Path) -> None:
+    tail = FolderTail(tmp_path)
+    assert tail.read() == []
+    (tmp_path / "events-inside-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)))
+    assert len(tail.read()) == 1
+
+
+def test_a_journal_knows_its_events_by_kind_and_its_end() -> None:
+    journal = Journal([StepsEnded(at=2.0), HostSampled(at=1.0)])
+    journal.extend([StepsEnded(at=1.5)])
+    assert [event.at for event in journal.of(StepsEnded)] == [1.5, 2.0]
+    assert journal.first(StepsEnded) == StepsEnded(at=1.5)
+    assert journal.last(StackSampled) is None
+    assert journal.now == 2.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=400), st.integers(0, 400))
+def test_no_bytes_whatever_break_the_reader(noise: bytes, cut: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "events-a.jsonl"
+        path.write_bytes(noise[:cut] + b"\n" + encode(StepsEnded(at=1.0)) + noise)
+        events = Tail(path).read()
+    assert StepsEnded(at=1.0) in events
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 10**9), st.text(max_size=50))
+def test_an_event_survives_its_way_through_json(at: float, step: int, phase: str) -> None:
+    event = StepsEnded(at=at, first=step, phase=phase)
+    assert from_plain(json.loads(json.dumps(to_plain(event)))) == event
