@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from unstall.inside import keras_callbacks, keras_input, saving, tf_pipeline
+from unstall.inside import gradients, keras_callbacks, keras_input, own_loop, saving, tf_pipeline, traces
 from unstall.inside.probe import Probe
 
 HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
@@ -20,4 +20,9 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("tf_keras.src.engine.training", saving.install_model),
     ("tensorflow.python.checkpoint.checkpoint", saving.install_checkpoint),
     ("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install),
+    ("tensorflow.python.data.ops.iterator_ops", own_loop.install_iterators),
+    ("tensorflow.python.eager.backprop", gradients.install),
+    ("tensorflow.python.eager.polymorphic_function.polymorphic_function", own_loop.install_functions),
+    ("tensorflow.python.eager.polymorphic_function.tracing_compilation", traces.install),
+    ("jax.monitoring", traces.install_jax),
 ]

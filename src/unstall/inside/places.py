@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 import sysconfig
 from types import CodeType, FrameType, TracebackType
@@ -11,8 +12,13 @@ from unstall.journal.events import Frame
 
 _STDLIB = sysconfig.get_paths()["stdlib"] + "/"
 _OWN = __file__.rsplit("/inside/", 1)[0] + "/"
-_INSTALLED = ("/site-packages/", "/dist-packages/")
+_INSTALLED = (
+    "/site-packages/",
+    "/dist-packages/",
+    "/__autograph_generated_file",
+)  # the last: TensorFlow's rewriting of user code
 MOST_FRAMES = 60
+MOST_DECORATOR_LINES = 30
 
 _is_user_code: dict[CodeType, bool] = {}
 
@@ -44,7 +50,7 @@ def code_place(function: Any) -> Optional[str]:
     for _ in range(10):
         code = getattr(function, "__code__", None)
         if code is not None and is_user_code(code):
-            return f"{code.co_filename}:{code.co_firstlineno}"
+            return f"{code.co_filename}:{_definition_line(code)}"
         function = (
             getattr(function, "__wrapped__", None)
             or getattr(function, "func", None)
@@ -53,6 +59,15 @@ def code_place(function: Any) -> Optional[str]:
         if function is None:
             return None
     return None
+
+
+def _definition_line(code: CodeType) -> int:
+    """The line of `def`: the code of a decorated function begins at its decorator."""
+    for line in range(code.co_firstlineno, code.co_firstlineno + MOST_DECORATOR_LINES):
+        text = linecache.getline(code.co_filename, line).lstrip()
+        if text.startswith(("def ", "async def ", "class ")) or not text:
+            return line if text else code.co_firstlineno
+    return code.co_firstlineno
 
 
 def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:

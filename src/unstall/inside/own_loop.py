@@ -1,0 +1,284 @@
+"""The steps of one's own TensorFlow loop: over tf.data, with GradientTape, in a tf.function or without.
+
+A step is whatever computes gradients: an eager call of `tape.gradient`, or the call of a tf.function in whose trace
+gradients were computed. Where several take turns (a GAN), the first that was seen beats the time. Waiting for input is
+the time in the data set's `next`. Losses are read seldom, and only ones that are older than a step: reading the newest
+would wait for the device.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Optional
+
+from unstall.inside.patching import wrap
+from unstall.inside.places import user_place
+from unstall.inside.probe import Probe
+from unstall.inside.steps import as_number
+from unstall.inside.traces import TracedFunction, traces_of
+
+READ_LOSS_EVERY_S = 0.1
+ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
+FOREIGN_BATCHES = 2  # so many batches from another data set without a training step: a validation
+_ATTRIBUTE = "_unstall_record"
+
+
+class _Calls(threading.local):
+    """The tf.functions that this thread is in, outermost first."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+class Losses:
+    """Scalars read a while after they were made. At most ten a second."""
+
+    def __init__(self) -> None:
+        self._waiting: Any = None
+        self._due = 0.0
+        self._sum = 0.0
+        self._count = 0
+
+    def see(self, now: float, find: Callable[[], Any]) -> None:
+        if now < self._due:
+            return
+        if self._waiting is not None:
+            value = as_number(self._waiting)
+            if value is not None:
+                self._sum += value
+                self._count += 1
+        self._waiting = find()
+        self._due = now + READ_LOSS_EVERY_S
+
+    def take(self) -> Optional[float]:
+        """The mean of what was read since the last time."""
+        mean = self._sum / self._count if self._count else None
+        self._sum, self._count = 0.0, 0
+        return mean
+
+
+class OwnLoop:
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self.is_open = False
+        self.calls = _Calls()
+        self.losses = Losses()
+        self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
+        self.on_batch: list[Callable[[Any, Any], None]] = []  # called as (iterator, batch), for batches that Python fetched
+        self.eager_steps = 0
+        self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
+        self._clock: Any = None
+        self._others = 0
+        self._thread = 0
+        self._epoch = 0
+        self._set: Any = None  # the data set that feeds the training
+        self._last_set: Any = None
+        self._foreign_set: Any = None
+        self._foreign = 0  # batches in a row from one data set that is not the training's
+        self._resting = False
+
+    # --- steps ---
+
+    def is_mine(self) -> bool:
+        """Whether no fit and no watch() is counting steps already."""
+        return self.is_open or self.probe.fit_depth == 0
+
+    def trained(self, clock: Any, began: float, loss: Callable[[], Any]) -> None:
+        """A piece of training has been done, by the function or the line `clock`."""
+        if not self.is_mine():
+            return
+        now = time.monotonic()
+        was_validating = self._end_validation()
+        self._set = self._last_set
+        if self._clock is None:
+            self._clock = clock
+        if clock != self._clock:
+            self._others += 1
+            if self._others < ANOTHER_CLOCK_AFTER:
+                return
+            self._clock = clock
+        self._others = 0
+        probe = self.probe
+        if not self.is_open:
+            self._open(began)
+        elif threading.get_ident() != self._thread:
+            return
+        elif was_validating:
+            probe.step_began_at = began
+        self.losses.see(now, loss)
+        probe.step_ended(None, None, self.losses.take)
+        probe.step_began()
+
+    def _open(self, began: float) -> None:
+        probe = self.probe
+        probe.fit_began(None, "own_loop", "tensorflow", None, None, user_place(4))
+        probe.close_loop = self.close
+        self.is_open = True
+        self._thread = threading.get_ident()
+        self._epoch = 0
+        probe.epoch_began(0)
+        probe.step_began()
+        probe.step_began_at = began
+
+    def close(self) -> None:
+        """Something else counts the steps from now on."""
+        if self.is_open:
+            self.is_open = False
+            self._clock = None
+            self.probe.close_loop = None
+            self.probe.fit_ended()
+
+    # --- input ---
+
+    def next_began(self, source: Any) -> float:
+        probe = self.probe
+        if self._resting:
+            self._resting = False
+            if probe.pulse is not None:
+                probe.pulse.phase(probe.phase or "between", time.monotonic())
+            probe.step_began()
+        began = probe.input_began()
+        if self.is_open and source is not self._set:
+            self._foreign = self._foreign + 1 if source is self._foreign_set else 1
+            self._foreign_set = source
+            if self._foreign == FOREIGN_BATCHES and probe.phase == "train":
+                probe.phase_began("validate")
+        return began
+
+    def next_ended(self, source: Any, began: float, exhausted: bool) -> None:
+        probe = self.probe
+        if source is not self._set and self._foreign >= FOREIGN_BATCHES:
+            if probe.pulse is not None:
+                probe.pulse.input_since(0.0)
+            probe.other_step("validate", began)
+        else:
+            probe.input_ended(began)
+        self._last_set = source
+        if exhausted and self.is_open and threading.get_ident() == self._thread:
+            self._rest(source)
+
+    def _rest(self, source: Any) -> None:
+        """The end of a pass. What follows may be another pass, or the end of the training."""
+        probe = self.probe
+        self._end_validation()
+        now = time.monotonic()
+        if source is self._set:
+            probe.train.flush(now, self.losses.take())
+            self._epoch += 1
+            probe.epoch_began(self._epoch)
+        if probe.pulse is not None:
+            self._resting = True
+            probe.pulse.phase("between", now)
+
+    def _end_validation(self) -> bool:
+        """Whether there was one."""
+        probe = self.probe
+        was = self._foreign >= FOREIGN_BATCHES and probe.phase == "validate"
+        if was:
+            probe.other.flush(time.monotonic())
+            probe.phase_ended("validate")
+        self._foreign = 0
+        return was
+
+    def asked_for(self, variables: list[Any]) -> None:
+        """These are what the program wants to train."""
+        for look in self.on_variables:
+            look(variables)
+
+    def progressed(self) -> None:
+        """Something of TensorFlow's has been done, if not a step."""
+        pulse = self.probe.pulse if self.is_open else None
+        if pulse is not None:
+            pulse.beat(time.monotonic())
+
+
+def loop_of(probe: Probe) -> OwnLoop:
+    loop: Optional[OwnLoop] = probe.extras.get("own loop")
+    if loop is None:
+        loop = probe.extras["own loop"] = OwnLoop(probe)
+    return loop
+
+
+def install_functions(module: ModuleType, probe: Probe) -> None:
+    """tensorflow.python.eager.polymorphic_function.polymorphic_function: calls of tf.functions from Python."""
+    loop, traces, call = loop_of(probe), traces_of(probe), probe.shield.call
+    executing_eagerly = module.context.executing_eagerly
+
+    def record_of(function: Any) -> Optional[TracedFunction]:
+        record = traces.of(function)
+        function.__dict__[_ATTRIBUTE] = record
+        return record
+
+    def ended(function: Any, record: TracedFunction, began: float, result: Any) -> None:
+        record.calls += 1
+        if record in loop.trainers:
+            loop.trained(record, began, lambda: find_loss(result))
+        else:
+            loop.progressed()
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(function: Any, *args: Any, **kwds: Any) -> Any:
+            if not probe.active or not executing_eagerly():
+                return original(function, *args, **kwds)
+            record = function.__dict__.get(_ATTRIBUTE) or call("functions", record_of, function)
+            stack = loop.calls.stack
+            if record is None or stack:
+                return original(function, *args, **kwds)
+            began = time.monotonic()
+            stack.append(record)
+            try:
+                result = original(function, *args, **kwds)
+            finally:
+                stack.clear()
+            call("functions", ended, function, record, began, result)
+            return result
+
+        return __call__
+
+    wrap(module.Function, "__call__", make)
+
+
+def install_iterators(module: ModuleType, probe: Probe) -> None:
+    """tensorflow.python.data.ops.iterator_ops: `for batch in dataset` in Python."""
+    loop, call = loop_of(probe), probe.shield.call
+    executing_eagerly = module.context.executing_eagerly
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __next__(iterator: Any) -> Any:
+            if not probe.active or not loop.is_mine() or not executing_eagerly():
+                return original(iterator)
+            source = getattr(iterator, "_dataset", None)
+            began = call("iterators", loop.next_began, source) or time.monotonic()
+            try:
+                batch = original(iterator)
+            except StopIteration:
+                call("iterators", loop.next_ended, source, began, True)
+                raise
+            call("iterators", loop.next_ended, source, began, False)
+            for look in loop.on_batch:
+                call("batches", look, iterator, batch)
+            return batch
+
+        return __next__
+
+    wrap(module.OwnedIterator, "__next__", make)
+
+
+def find_loss(result: Any) -> Any:
+    """The scalar that a step gave back: the one called a loss, else the first."""
+    if isinstance(result, dict):
+        named = [value for key, value in result.items() if "loss" in str(key)]
+        return find_loss(named or list(result.values()))
+    if isinstance(result, (list, tuple)):
+        for value in result:
+            found = find_loss(value)
+            if found is not None:
+                return found
+        return None
+    dtype = getattr(result, "dtype", None)
+    if getattr(result, "shape", None) == () and getattr(dtype, "is_floating", False):
+        return result
+    return result if isinstance(result, float) else None
