@@ -91,6 +91,16 @@ class SignalSent(Event):
     from_terminal: bool = False
 
 
+@dataclass(frozen=True)
+class SignalRaised(Event):
+    """The program itself sent a signal to a process: to itself, when pid is its own (or its group)."""
+
+    pid: int = 0
+    target: int = 0
+    signal: int = 0
+    where: Optional[str] = None
+
+
 # --- training, seen from inside ----------------------------------------------------------------------------------
 
 
@@ -307,6 +317,49 @@ class SampleFailed(Event):
     signal: str = ""  # stacks | native_stacks | host | device | inside
     missing: str = ""
     cure: str = ""
+
+
+@dataclass(frozen=True)
+class ThreadsSeen(Event):
+    """What the kernel says of a process's threads. Each: id, name, asleep_s (since it last ran), runs, cpu_ms (both up to
+    now), call (the system call it waits in) and on (what that call waits for: a socket, a file). Unknown ones are None."""
+
+    pid: int = 0
+    main: bool = True
+    threads: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ChildSeen(Event):
+    """A process below the program. forked: it goes on from a copy of its parent's memory, with one thread of it."""
+
+    pid: int = 0
+    parent_pid: int = 0
+    forked: Optional[bool] = None
+    command: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SourceRead(Event):
+    """A line of the program's own source that a thread stands at, and what it stands inside of, innermost first."""
+
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    function: str = ""
+    is_generator: bool = False
+    awaits: list[str] = field(default_factory=list)  # locks that this very line takes
+    holds: list[str] = field(default_factory=list)  # locks taken around it, in the same function
+
+
+@dataclass(frozen=True)
+class ClusterSeen(Event):
+    """What shows that a process works together with others."""
+
+    pid: int = 0
+    variables: dict[str, str] = field(default_factory=dict)  # TF_CONFIG, WORLD_SIZE, ...: from the environment it was started with
+    connections: list[dict[str, Any]] = field(default_factory=list)  # address, pid (on this machine, else None)
+    rpc_threads: int = 0  # of gRPC
 
 
 @dataclass(frozen=True)
