@@ -357,7 +357,7 @@ class ClusterSeen(Event):
     """What shows that a process works together with others."""
 
     pid: int = 0
-    variables: dict[str, str] = field(default_factory=dict)  # TF_CONFIG, WORLD_SIZE, ...: from the environment it was started with
+    variables: dict[str, str] = field(default_factory=dict)  # TF_CONFIG, WORLD_SIZE, ... as it was started with
     connections: list[dict[str, Any]] = field(default_factory=list)  # address, pid (on this machine, else None)
     rpc_threads: int = 0  # of gRPC
 
