@@ -1,0 +1,74 @@
+# make demo: a stuck training, explained.   make test: every check.   Both set up what they need, once.
+
+PYTHON ?= python3.11
+VENV   ?= .venv
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+TREES := src tests benchmarks docs demo
+
+.PHONY: demo test check format types docs docs-check tests bench clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    set up and show a stuck training being explained (about a minute after the set-up)"
+	@echo "make test    set up and run every check: lint, types, docs, tests on each backend"
+	@echo "make check   lint, types and docs only: seconds"
+	@echo "make format  put the code into form"
+	@echo "make docs    write the generated pages again"
+	@echo "make bench   run every specimen for real, and measure the overhead: an hour or more"
+	@echo "make clean   remove what was set up"
+	@echo "PYTHON=python3.11 names the interpreter, VENV=.venv the environment"
+
+# --- set-up: a stamp for each, made again when pyproject.toml changes ---
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Unstall needs Python 3.11 or newer. Received: PYTHON=$(PYTHON). Try: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready-for-demo: pyproject.toml | $(BIN)/python
+	@echo "setting up $(VENV) with TensorFlow for the demo (once, a few minutes)"
+	@$(PIP) install -e '.[tensorflow]'
+	@touch $@
+
+# tf_keras asks for the tensorflow that carries CUDA, half a gigabyte; tensorflow-cpu serves it as well.
+$(VENV)/.ready-for-test: pyproject.toml | $(BIN)/python
+	@echo "setting up $(VENV) with TensorFlow, JAX, PyTorch and the tools of the tests (once, several minutes)"
+	@$(PIP) install -e '.[test]'
+	@$(PIP) install --no-deps 'tf_keras~=2.18'
+	@touch $@ $(VENV)/.ready-for-demo
+
+# --- what one does ---
+
+demo: $(VENV)/.ready-for-demo
+	@$(BIN)/python demo/demo.py
+
+test: check tests
+
+check: $(VENV)/.ready-for-test
+	$(BIN)/ruff check $(TREES)
+	$(BIN)/ruff format --check $(TREES)
+	$(BIN)/mypy
+	$(BIN)/python docs/generate.py --check
+
+# One run for what needs no framework, and one for each backend.
+tests: $(VENV)/.ready-for-test
+	$(BIN)/pytest -m "not tensorflow and not jax and not torch"
+	$(BIN)/pytest -m tensorflow
+	$(BIN)/pytest -m jax
+	$(BIN)/pytest -m torch
+
+format: $(VENV)/.ready-for-test
+	$(BIN)/ruff check --fix $(TREES)
+	$(BIN)/ruff format $(TREES)
+
+docs: $(VENV)/.ready-for-test
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.ready-for-test
+	$(BIN)/python -m benchmarks.diagnosis
+	$(BIN)/python -m benchmarks.overhead
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
