@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
+import re
 from typing import Any
 
 from unstall.diagnosis.diagnose import cause_module, cause_names
@@ -30,6 +32,19 @@ def limits(name: str) -> dict[str, Any]:
     }
 
 
+def limit_notes(name: str) -> dict[str, str]:
+    """What the comment beside a constant says of it."""
+    source = inspect.getsource(cause_module(name))
+    lines = source.splitlines()
+    notes = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            after = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset :].decode()
+            note = re.match(r"\s*#\s*(.*)", after)
+            notes[node.targets[0].id] = note[1].strip() if note and not note[1].startswith(("noqa", "type:", "fmt:")) else ""
+    return notes
+
+
 def sections(name: str) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
     result: dict[str, list[str]] = {"": []}
@@ -49,10 +64,10 @@ def page(name: str) -> str:
     lines = [f"# {name}", "", parts.pop(""), ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    known = limits(name)
+    known, notes = limits(name), limit_notes(name)
     if known:
-        lines += ["## Limits", "", "| limit | value |", "| --- | --- |"]
-        lines += [f"| `{key}` | {_shown(value)} |" for key, value in known.items()] + [""]
+        lines += ["## Limits", "", "| limit | value | meaning |", "| --- | --- | --- |"]
+        lines += [f"| `{key}` | {_shown(value)} | {notes.get(key, '')} |" for key, value in known.items()] + [""]
     follows = tuple(getattr(cause_module(name), "EXPLAINS", ()))
     if follows:
         lines += [
