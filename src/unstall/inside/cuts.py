@@ -63,6 +63,11 @@ def in_function(function: Any) -> tuple[Optional[str], str]:
     return (None, "") if found is None else (f"{code.co_filename}:{found[0]}", found[1])
 
 
+def place_of(function: Any) -> Optional[str]:
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None and is_user_file(code.co_filename) else None
+
+
 def between(file: str, first: int, last: int) -> tuple[Optional[str], str]:
     """The same for the lines of a file."""
     tree = _parsed(file)

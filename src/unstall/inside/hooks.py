@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from unstall.inside import gradients, keras_callbacks, keras_input, own_loop, saving, tf_pipeline, traces
+from unstall.inside import gradients, gradients_keras, keras_callbacks, keras_input, own_loop, saving, tf_pipeline, traces
 from unstall.inside.probe import Probe
 
 HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
@@ -24,5 +24,6 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("tensorflow.python.eager.backprop", gradients.install),
     ("tensorflow.python.eager.polymorphic_function.polymorphic_function", own_loop.install_functions),
     ("tensorflow.python.eager.polymorphic_function.tracing_compilation", traces.install),
+    ("keras.src.optimizers.base_optimizer", gradients_keras.install),
     ("jax.monitoring", traces.install_jax),
 ]

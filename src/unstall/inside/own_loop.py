@@ -86,7 +86,7 @@ class OwnLoop:
         """Whether no fit and no watch() is counting steps already."""
         return self.is_open or self.probe.fit_depth == 0
 
-    def trained(self, clock: Any, began: float, loss: Callable[[], Any]) -> None:
+    def trained(self, clock: Any, began: float, loss: Callable[[], Any], backend: str = "tensorflow") -> None:
         """A piece of training has been done, by the function or the line `clock`."""
         if not self.is_mine():
             return
@@ -103,7 +103,7 @@ class OwnLoop:
         self._others = 0
         probe = self.probe
         if not self.is_open:
-            self._open(began)
+            self._open(began, backend)
         elif threading.get_ident() != self._thread:
             return
         elif was_validating:
@@ -112,9 +112,9 @@ class OwnLoop:
         probe.step_ended(None, None, self.losses.take)
         probe.step_began()
 
-    def _open(self, began: float) -> None:
+    def _open(self, began: float, backend: str) -> None:
         probe = self.probe
-        probe.fit_began(None, "own_loop", "tensorflow", None, None, user_place(4))
+        probe.fit_began(None, "own_loop", backend, None, None, user_place(4))
         probe.close_loop = self.close
         self.is_open = True
         self._thread = threading.get_ident()
