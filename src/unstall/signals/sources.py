@@ -1,0 +1,135 @@
+"""The program's own source at the lines where its threads stand: the text, and the locks around it.
+
+A stack says that a thread stands in line 43. The source says that this line takes `self.cache_lock`, and that it lies
+inside `with self.index_lock`: so the thread holds the one and waits for the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from unstall.diagnosis.stacks import user_frames
+from unstall.journal.events import SourceRead, StackSampled
+
+MOST_LINES = 60
+LARGEST_FILE_BYTES = 2_000_000
+LONGEST_TEXT = 200
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+
+
+def read(samples: list[StackSampled]) -> list[SourceRead]:
+    """One event for each line of the user's that a thread of these samples stands at."""
+    places: dict[tuple[str, int], str] = {}
+    for sample in samples:
+        for thread in sample.threads:
+            for frame in user_frames(thread):
+                places.setdefault((frame["file"], frame["line"]), frame["function"])
+    found = (read_line(file, line) for file, line in list(places)[:MOST_LINES])
+    return [event for event in found if event is not None]
+
+
+def read_line(file: str, line: int) -> SourceRead | None:
+    """None where the source cannot be read or is not Python."""
+    parsed = _parse(file)
+    if parsed is None:
+        return None
+    tree, lines = parsed
+    if not 1 <= line <= len(lines):
+        return None
+    function = _innermost_function(tree, line)
+    return SourceRead(
+        at=time.time(),
+        file=file,
+        line=line,
+        text=lines[line - 1].strip()[:LONGEST_TEXT],
+        function=getattr(function, "name", "<module>"),
+        is_generator=any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)),
+        awaits=_taken_at(function, line),
+        holds=_held_at(function, line),
+    )
+
+
+@lru_cache(maxsize=64)
+def _parse(file: str) -> tuple[ast.Module, list[str]] | None:
+    try:
+        path = Path(file)
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            return None
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return ast.parse(text), text.splitlines()
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _innermost_function(tree: ast.Module, line: int) -> _Function:
+    best: _Function = tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _covers(node, line):
+            best = node  # walk goes from the outside to the inside
+    return best
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _own_nodes(function: _Function) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions defined in it."""
+    waiting: list[ast.AST] = list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _taken_at(function: _Function, line: int) -> list[str]:
+    """The locks that the statement at this line takes, in order: `with a, b:` or `a.acquire()`."""
+    taken: list[str] = []
+    for node in _own_nodes(function):
+        if isinstance(node, ast.With) and node.lineno <= line < node.body[0].lineno:
+            taken += [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
+        elif (name := _method_of(node, "acquire")) is not None and _on_line(node, line):
+            taken.append(name)
+    return taken
+
+
+def _held_at(function: _Function, line: int) -> list[str]:
+    """The locks that are held at this line: it lies in the body of a `with`, or between acquire() and release()."""
+    held: list[str] = []
+    last: dict[str, str] = {}
+    calls: list[tuple[int, str, str]] = []
+    for node in _own_nodes(function):
+        if isinstance(node, ast.With) and node.body[0].lineno <= line <= (node.end_lineno or node.lineno):
+            held += [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
+        for method in ("acquire", "release"):
+            name = _method_of(node, method)
+            if name is not None and isinstance(node, ast.Call) and (node.end_lineno or node.lineno) < line:
+                calls.append((node.lineno, name, method))
+    for _, name, method in sorted(calls):
+        last[name] = method
+    return held + [name for name, method in last.items() if method == "acquire" and name not in held]
+
+
+def _lock_name(expression: ast.expr) -> str | None:
+    """A plain name, attribute or item, as a lock is written in a `with`. What is called there (open(...)) is none."""
+    inner = expression
+    while isinstance(inner, ast.Attribute | ast.Subscript):
+        inner = inner.value
+    return ast.unparse(expression) if isinstance(inner, ast.Name) else None
+
+
+def _method_of(node: ast.AST, method: str) -> str | None:
+    """The text of x in a call of x.method()."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+        return _lock_name(node.func.value)
+    return None
+
+
+def _on_line(node: ast.AST, line: int) -> bool:
+    return isinstance(node, ast.expr) and node.lineno <= line <= (node.end_lineno or node.lineno)

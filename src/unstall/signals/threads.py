@@ -1,0 +1,147 @@
+"""What the kernel says of a process's threads: since when each has slept, in which system call, and on what.
+
+Read from /proc, without stopping anything. That a thread has not run for a minute is known at once, also of a process that
+was not watched before; and a read that does not return names the very socket or file.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from unstall.journal.events import ThreadsSeen
+
+MOST_THREADS = 300
+
+# Numbers of the system calls that a thread can wait in, by machine.
+_CALLS: dict[str, dict[int, str]] = {
+    "x86_64": {
+        0: "read", 1: "write", 2: "open", 7: "poll", 17: "pread64", 19: "readv", 23: "select", 34: "pause", 35: "nanosleep",
+        42: "connect", 43: "accept", 45: "recvfrom", 47: "recvmsg", 44: "sendto", 46: "sendmsg", 61: "wait4", 72: "fcntl",
+        73: "flock", 74: "fsync", 128: "rt_sigtimedwait", 202: "futex", 230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid",
+        257: "openat", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait", 288: "accept4", 4: "stat", 262: "newfstatat",
+    },
+    "aarch64": {
+        63: "read", 64: "write", 67: "pread64", 65: "readv", 25: "fcntl", 32: "flock", 82: "fsync", 56: "openat", 72: "pselect6",
+        73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 137: "rt_sigtimedwait", 202: "accept",
+        203: "connect", 206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 22: "epoll_pwait", 242: "accept4",
+        260: "wait4", 79: "newfstatat",
+    },
+}  # fmt: skip
+# Calls whose first argument is the descriptor that they wait for.
+_ON_DESCRIPTOR = frozenset(
+    {"read", "write", "pread64", "readv", "recvfrom", "recvmsg", "sendto", "sendmsg"}
+    | {"accept", "accept4", "connect", "flock", "fcntl", "fsync"}
+)
+
+
+def sample(pid: int, main: bool = True) -> ThreadsSeen | None:
+    """None when the process is gone."""
+    now_ms = _scheduler_now_ms()
+    calls = _CALLS.get(platform.machine(), {})
+    try:
+        tasks = sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return None
+    threads = [seen for task in tasks[:MOST_THREADS] if (seen := _thread(pid, task, now_ms, calls)) is not None]
+    return ThreadsSeen(at=time.time(), pid=pid, main=main, threads=threads)
+
+
+def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) -> dict[str, Any] | None:
+    folder = Path(f"/proc/{pid}/task/{task}")
+    try:
+        name = (folder / "comm").read_text(errors="replace").rstrip("\n")
+    except OSError:
+        return None
+    last_ms, cpu_ms, runs = _scheduling(folder)
+    asleep = max(0.0, (now_ms - last_ms) / 1000) if now_ms is not None and last_ms is not None else None
+    call, descriptor = _system_call(folder, calls)
+    on = _target(pid, descriptor) if call in _ON_DESCRIPTOR and descriptor is not None else None
+    return {"id": task, "name": name, "asleep_s": asleep, "runs": runs, "cpu_ms": cpu_ms, "call": call, "on": on}
+
+
+def _scheduling(folder: Path) -> tuple[float | None, float | None, int | None]:
+    """(when it last ran in the scheduler's milliseconds, CPU milliseconds, how often it was put on a CPU); None: not told."""
+    found: dict[str, float] = {}
+    try:
+        for line in (folder / "sched").read_text(errors="replace").splitlines():
+            key, colon, value = line.partition(":")
+            if colon:
+                key = key.strip()
+                if key in ("se.exec_start", "se.sum_exec_runtime", "nr_switches"):
+                    found[key] = float(value)
+    except (OSError, ValueError):
+        return None, None, None
+    runs = found.get("nr_switches")
+    return found.get("se.exec_start"), found.get("se.sum_exec_runtime"), None if runs is None else int(runs)
+
+
+def _scheduler_now_ms() -> float | None:
+    """The scheduler's clock, as our own thread, which runs right now, was stamped with it."""
+    last_ms, _, _ = _scheduling(Path("/proc/thread-self"))
+    return last_ms
+
+
+def _system_call(folder: Path, calls: dict[int, str]) -> tuple[str | None, int | None]:
+    """(name, first argument). ('running', None) for a thread that is in none; (None, None) where it may not be read."""
+    try:
+        fields = (folder / "syscall").read_text().split()
+    except OSError:
+        return None, None
+    if not fields or fields[0] == "running":
+        return "running", None
+    try:
+        number = int(fields[0])
+        argument = int(fields[1], 16) if len(fields) > 1 else None
+    except ValueError:
+        return None, None
+    return calls.get(number, f"system call {number}"), argument
+
+
+def _target(pid: int, descriptor: int) -> str | None:
+    """What a descriptor leads to: a path, 'a pipe', or the other end of a socket."""
+    try:
+        link = str(Path(f"/proc/{pid}/fd/{descriptor}").readlink())
+    except OSError:
+        return None
+    if link.startswith("socket:["):
+        return _socket(pid, link[len("socket:[") : -1])
+    return "a pipe" if link.startswith("pipe:") else link
+
+
+def _socket(pid: int, inode: str) -> str:
+    """'a connection to ADDRESS:PORT', from the process's own network tables."""
+    for table in ("tcp", "tcp6"):
+        for local, remote, _, number in rows(pid, table):
+            if number == inode:
+                return f"a connection to {remote}" if not remote.endswith(":0") else f"a connection at {local}"
+    return "a socket"
+
+
+def rows(pid: int, table: str) -> list[tuple[str, str, str, str]]:
+    """(local, remote, state, inode) of every connection in a network table of the process's name space."""
+    try:
+        lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+    except OSError:
+        return []
+    result = []
+    for line in lines:
+        fields = line.split()
+        if len(fields) > 9:
+            result.append((_address(fields[1]), _address(fields[2]), fields[3], fields[9]))
+    return result
+
+
+def _address(text: str) -> str:
+    """0100007F:1F90 -> 127.0.0.1:8080. IPv6 in brackets; an IPv4 address in IPv6 clothes as IPv4."""
+    import ipaddress
+
+    host, _, port = text.partition(":")
+    words = b"".join(bytes.fromhex(host[start : start + 8])[::-1] for start in range(0, len(host), 8))
+    address = ipaddress.ip_address(words)
+    if isinstance(address, ipaddress.IPv6Address):
+        plain = address.ipv4_mapped
+        return f"{plain}:{int(port, 16)}" if plain else f"[{address}]:{int(port, 16)}"
+    return f"{address}:{int(port, 16)}"
