@@ -22,7 +22,8 @@ SERVER = Path(__file__).with_name("batch_server.py")
 
 def fetch(url: str) -> np.ndarray:
     with urllib.request.urlopen(url) as answer:
-        return np.frombuffer(answer.read(), dtype="float32").reshape(BATCH, 65)
+        table: np.ndarray = np.frombuffer(answer.read(), dtype="float32").reshape(BATCH, 65)
+    return table
 
 
 def batches(address: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,0 +1,196 @@
+"""Writes the pages that come from the code: causes, commands, events.
+
+python docs/generate.py            writes them
+python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from unstall import cli, errors
+from unstall.diagnosis.diagnose import cause_names, explained_by
+from unstall.diagnosis.pages import page, summaries
+from unstall.journal import events
+
+DOCS = Path(__file__).parent
+WRITTEN_IN_FULL = ("causes", "commands")  # folders that hold generated pages only
+HELP_WIDTH = 100
+
+
+def pages() -> dict[Path, str]:
+    """Path under docs/ to text."""
+    result = {
+        Path("causes/README.md"): causes_page(),
+        Path("commands/README.md"): commands_page(),
+        Path("events.md"): events_page(),
+    }
+    result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
+    result |= {Path(f"commands/{name}.md"): command_page(name) for name in cli.command_names()}
+    return {path: text.rstrip() + "\n" for path, text in result.items()}
+
+
+def _from(source: str) -> str:
+    return f"<!-- Written by docs/generate.py from {source}: change it there. -->\n\n"
+
+
+# --- causes ---
+
+
+def causes_page() -> str:
+    lines = [
+        _from("src/unstall/diagnosis/causes") + "# The causes",
+        "",
+        f"Unstall can name {len(cause_names())} causes. `unstall explain CAUSE` prints the same page in a terminal.",
+        "",
+        "| cause | what it is | explains |",
+        "| --- | --- | --- |",
+    ]
+    for name, summary in summaries().items():
+        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in explained_by(name))
+        lines.append(f"| [{name}]({name}.md) | {_in_cell(summary)} | {follows} |")
+    return "\n".join(lines)
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+# --- commands ---
+
+
+def help_text(*arguments: str) -> str:
+    """What the command really prints."""
+    result = CliRunner().invoke(cli.group, [*arguments, "--help"], prog_name="unstall", terminal_width=HELP_WIDTH)
+    if result.exit_code:
+        raise SystemExit(f"`unstall {' '.join(arguments)} --help` failed: {result.output}{result.exception}")
+    return result.output.rstrip()
+
+
+def command_page(name: str) -> str:
+    return _from(f"src/unstall/cli/{name}.py") + f"# unstall {name}\n\n{cli.first_line(name)}\n\n```\n{help_text(name)}\n```\n"
+
+
+def commands_page() -> str:
+    rows = [f"| [unstall {name}]({name}.md) | {_in_cell(cli.first_line(name))} |" for name in cli.command_names()]
+    exits = inspect.cleandoc(errors.__doc__ or "")
+    return "\n".join(
+        [
+            _from("src/unstall/cli") + "# The commands",
+            "",
+            "| command | what it does |",
+            "| --- | --- |",
+            *rows,
+            "",
+            "Each takes `--json PATH`: what it prints for a person, as plain data; `-` is standard output.",
+            "",
+            "```",
+            help_text(),
+            "```",
+            "",
+            "## Exit codes",
+            "",
+            "`unstall run` ends as the program ended: with its exit code, or of the same signal. Otherwise:",
+            "",
+            "```",
+            exits,
+            "```",
+        ]
+    )
+
+
+# --- events ---
+
+
+def events_page() -> str:
+    """All events in the order of the code, under the headings that its comments make."""
+    source = inspect.getsource(events)
+    lines = source.splitlines()
+    headings = {number: match[1] for number, line in enumerate(lines, 1) if (match := re.match(r"# --- (.+?) -+$", line))}
+    shown = 0
+    result = [_from("src/unstall/journal/events.py") + "# The events", "", inspect.cleandoc(events.__doc__ or ""), ""]
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.ClassDef) or node.name not in events.KINDS or node.name == "Event":
+            continue
+        for number in sorted(headings):
+            if shown < number < node.lineno:
+                result += [f"## {headings[number][0].upper()}{headings[number][1:]}", ""]
+                shown = number
+        result += _event(node, lines)
+    return "\n".join(result)
+
+
+def _event(node: ast.ClassDef, lines: list[str]) -> list[str]:
+    result = [f"### {node.name}", ""]
+    said = ast.get_docstring(node)
+    if said:
+        result += [said, ""]
+    fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
+    if not fields:
+        return result
+    result += ["| field | type | meaning |", "| --- | --- | --- |"]
+    for statement in fields:
+        after = lines[statement.lineno - 1].partition("  # ")[2]
+        kind = _in_cell(ast.unparse(statement.annotation))
+        result.append(f"| `{ast.unparse(statement.target)}` | `{kind}` | {_in_cell(after)} |")
+    return [*result, ""]
+
+
+# --- writing and checking ---
+
+
+def stale() -> dict[Path, str]:
+    """Path to what is wrong with it: absent, old, or made from nothing that there is."""
+    wanted = pages()
+    wrong = {}
+    for path, text in wanted.items():
+        target = DOCS / path
+        if not target.exists():
+            wrong[path] = "is not there"
+        elif target.read_text(encoding="utf-8") != text:
+            wrong[path] = "is not what the code says"
+    for folder in WRITTEN_IN_FULL:
+        for target in sorted((DOCS / folder).glob("*.md")):
+            if target.relative_to(DOCS) not in wanted:
+                wrong[target.relative_to(DOCS)] = "belongs to nothing in the code"
+    return wrong
+
+
+def write() -> int:
+    """How many pages were changed."""
+    wanted = pages()
+    changed = stale()
+    for path in changed:
+        if path in wanted:
+            (DOCS / path).parent.mkdir(parents=True, exist_ok=True)
+            (DOCS / path).write_text(wanted[path], encoding="utf-8")
+        else:
+            (DOCS / path).unlink()
+    return len(changed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail and name each stale page")
+    if not parser.parse_args().check:
+        print(f"{write()} of {len(pages())} pages written")
+        return 0
+    wrong = stale()
+    for path, why in wrong.items():
+        print(f"docs/{path} {why}", file=sys.stderr)
+    if wrong:
+        print(f"{len(wrong)} stale pages. Write them again: make docs (or python docs/generate.py)", file=sys.stderr)
+        return 1
+    print(f"{len(pages())} generated pages are fresh")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
