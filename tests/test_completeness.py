@@ -1,0 +1,203 @@
+"""Nothing is half-added: a cause, a command, an event or a specimen that lacks a part fails here, with what to add."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests import specimens_index
+from unstall import cli
+from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
+from unstall.diagnosis.pages import HEADINGS, sections, summaries
+from unstall.journal import events
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "unstall"
+CAUSES = cause_names()
+COMMANDS = cli.command_names()
+EVENTS = sorted(set(events.KINDS) - {"Event"})
+CURES = """
+    add avoid call change check clear close decrease disable enable fix free give increase kill limit lower move raise
+    reduce remove replace restart retry scale set shrink stop try turn use wait
+"""
+PAST_WITHOUT_ED = "Began Built Fell Found Left Lost Made Ran Read Seen Sent Shown Spoke Taken Written"
+
+
+@cache
+def generator() -> ModuleType:
+    """docs/generate.py, which lies outside the package."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def stale_pages() -> dict[Path, str]:
+    stale: dict[Path, str] = generator().stale()
+    return stale
+
+
+# --- causes ---
+
+
+def test_the_docs_have_no_page_of_something_that_is_gone() -> None:
+    gone = [f"docs/{path} {why}" for path, why in stale_pages().items() if "belongs to nothing" in why]
+    assert not gone, f"{gone}. Remove by: make docs"
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_is_named_by_the_fault(name: str) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name), f"'{name}': a cause's name is snake_case, letters only."
+    words = name.split("_")
+    assert len(words) > 1 or name.endswith("ing"), f"'{name}': say what is wrong with what, as in 'input_starved'."
+    assert words[0] not in CURES.split(), (
+        f"'{name}' begins with '{words[0]}', as a cure does. Name the fault, as in 'input_starved'."
+    )
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
+    where = f"src/unstall/diagnosis/causes/{name}.py"
+    docstring = inspect.cleandoc(cause_module(name).__doc__ or "")
+    summary = summaries()[name]
+    assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
+    lines = docstring.splitlines()
+    underlined = [line for line, under in zip(lines, lines[1:], strict=False) if re.fullmatch("-+", under)]
+    assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
+    empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
+    assert not empty, f"{where}: nothing stands under {empty}."
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_examines_a_journal(name: str) -> None:
+    examine = getattr(cause_module(name), "examine", None)
+    assert callable(examine), f"src/unstall/diagnosis/causes/{name}.py: add `def examine(journal: Journal) -> Verdict`."
+    assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_what_follows_from_a_cause_is_a_cause(name: str) -> None:
+    unknown = [other for other in explained_by(name) if other not in CAUSES]
+    assert not unknown, f"{name}: EXPLAINS names {unknown}, which are no causes. Name files of diagnosis/causes/."
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_has_a_test_of_found_clear_and_unknown(name: str) -> None:
+    path = ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py"
+    assert path.exists(), f"Add {path.relative_to(ROOT)} with tests that find it, clear it and do not know."
+    text = path.read_text(encoding="utf-8")
+    lacking = [kind for kind in ("Found", "Clear", "Unknown") if kind not in text]
+    assert not lacking, f"{path.relative_to(ROOT)} has no test that gives {', '.join(lacking)}."
+    assert re.search(r"^\s*def test_", text, re.MULTILINE), f"{path.relative_to(ROOT)} has no test."
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_has_its_page(name: str) -> None:
+    why = stale_pages().get(Path(f"causes/{name}.md"))
+    assert why is None, f"docs/causes/{name}.md {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("page", ["causes/README.md", "commands/README.md", "events.md"])
+def test_the_lists_are_fresh(page: str) -> None:
+    why = stale_pages().get(Path(page))
+    assert why is None, f"docs/{page} {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
+    specimens = specimens_index.load_all()
+    sick = [specimen for specimen in specimens if specimen.is_sick and specimen.cause == name]
+    assert sick, f'Add tests/specimens/sick/{name}_….py, a program that really has it, with the header `cause = "{name}"`.'
+    near = {specimen.near for specimen in sick}
+    twins = [specimen for specimen in specimens if not specimen.is_sick and (specimen.near == name or specimen.name in near)]
+    assert twins, f'Add tests/specimens/healthy/….py, a program that nearly has it, with the header `near = "{name}"`.'
+
+
+# --- specimens ---
+
+
+@pytest.mark.parametrize("path", specimens_index.paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_specimen_has_a_proper_header(path: Path) -> None:
+    specimen = specimens_index.load(path)  # raises with what is wrong
+    healthy = {other.stem for other in specimens_index.paths() if other.parent.name == "healthy"}
+    if specimen.is_sick:
+        assert specimen.cause in CAUSES, f"{path.name}: cause = {specimen.cause!r} is no file of diagnosis/causes/."
+        assert specimen.near in healthy, f"{path.name}: near = {specimen.near!r} must be a healthy specimen."
+    else:
+        assert specimen.cause == "", f'{path.name}: a healthy specimen has cause = "". Received: {specimen.cause!r}'
+        assert specimen.near in CAUSES, f"{path.name}: near = {specimen.near!r} must be a cause that it nearly has."
+    unknown = [other for other in specimen.also if other not in CAUSES]
+    assert not unknown, f"{path.name}: also = {unknown} are no causes."
+
+
+@pytest.mark.parametrize("path", specimens_index.paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_specimen_uses_unstall_only_if_it_says_so(path: Path) -> None:
+    uses = bool(re.search(r"^\s*(import|from) unstall\b", path.read_text(encoding="utf-8"), re.MULTILINE))
+    says = specimens_index.load(path).shape != "run"
+    assert uses == says, f'{path.name}: a specimen that imports unstall has the header `shape = "guard"`, others do not.'
+
+
+def test_no_two_specimens_have_one_name() -> None:
+    names = [path.stem for path in specimens_index.paths()]
+    assert len(names) == len(set(names)), sorted(name for name in set(names) if names.count(name) > 1)
+
+
+# --- commands ---
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_a_page_and_a_test(name: str) -> None:
+    assert cli.first_line(name), f"src/unstall/cli/{name}.py: the docstring is the help; add one."
+    why = stale_pages().get(Path(f"commands/{name}.md"))
+    assert why is None, f"docs/commands/{name}.md {why}. Write it by: make docs"
+    tests = [path for path in (ROOT / "tests").rglob("test_*.py") if "specimens" not in path.parts and path != Path(__file__)]
+    called = any(f'"{name}"' in path.read_text(encoding="utf-8") for path in tests)
+    assert called, f"No test calls `unstall {name}`. Add one to tests/cli/test_cli.py."
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_can_speak_json(name: str) -> None:
+    command = cli.Commands().get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    options = [option for parameter in command.params for option in parameter.opts]
+    assert "--json" in options, f"src/unstall/cli/{name}.py: what is printed for a person can be had as JSON; add --json PATH."
+
+
+# --- events ---
+
+
+@cache
+def names_used() -> dict[str, set[str]]:
+    """Each name that src uses, with how: 'called', or 'named' (as in `journal.of(StepsEnded)`)."""
+    used: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        if path == SOURCE / "journal" / "events.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(tree):
+            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            if name:
+                used.setdefault(name, set()).add("called" if id(node) in called else "named")
+    return used
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_is_named_in_the_past_tense(name: str) -> None:
+    last = re.findall(r"[A-Z][a-z]*", name)[-1]
+    past = last.endswith("ed") or last in PAST_WITHOUT_ED.split()
+    assert past, f"{name}: an event says what happened; its last word must be a verb in the past tense, as in StepsEnded."
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_is_written_somewhere(name: str) -> None:
+    assert "called" in names_used().get(name, set()), f"{name}: nothing in src/unstall writes it. Write it, or remove it."
