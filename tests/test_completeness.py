@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -59,9 +60,7 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name), f"'{name}': a cause's name is snake_case, letters only."
     words = name.split("_")
     assert len(words) > 1 or name.endswith("ing"), f"'{name}': say what is wrong with what, as in 'input_starved'."
-    assert words[0] not in CURES.split(), (
-        f"'{name}' begins with '{words[0]}', as a cure does. Name the fault, as in 'input_starved'."
-    )
+    assert words[0] not in CURES.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -71,7 +70,7 @@ def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
     summary = summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     lines = docstring.splitlines()
-    underlined = [line for line, under in zip(lines, lines[1:], strict=False) if re.fullmatch("-+", under)]
+    underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
     assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
     empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
