@@ -1,0 +1,5 @@
+"""`python -m unstall` is `unstall`."""
+
+from unstall.cli import main
+
+main()

@@ -1,0 +1,169 @@
+"""The second law: whatever happens to Unstall, the training's result, output and exit code are those of a run without it."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.programs import UNSTALL, Seen
+
+TRAINING = Path(__file__).parent / "training.py"
+SHAPES = [
+    pytest.param("tensorflow", "fit", marks=pytest.mark.tensorflow),
+    pytest.param("tensorflow", "fit on tf.data", marks=pytest.mark.tensorflow),
+    pytest.param("tensorflow", "loop", marks=pytest.mark.tensorflow),
+    pytest.param("tensorflow", "loop in a function", marks=pytest.mark.tensorflow),
+    pytest.param("tensorflow", "tf_keras fit", marks=pytest.mark.tensorflow),
+    pytest.param("jax", "fit", marks=pytest.mark.jax),
+    pytest.param("torch", "fit", marks=pytest.mark.torch),
+]
+TIMINGS = re.compile(rb"\d+(m?s|us)(/step)?")
+
+
+def see(command: list[str], env: dict[str, str] | None = None) -> Seen:
+    done = subprocess.run(command, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=200)
+    return Seen(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
+
+
+@cache
+def alone(backend: str, api: str) -> Seen:
+    seen = see([sys.executable, str(TRAINING), backend, api])
+    assert seen.code == 0, seen
+    return seen
+
+
+def watched(backend: str, api: str) -> list[str]:
+    return [*UNSTALL, "run", "--quiet", "--", sys.executable, str(TRAINING), backend, api]
+
+
+@pytest.mark.parametrize(("backend", "api"), SHAPES)
+def test_results_are_bit_identical(backend: str, api: str, own_home: Path) -> None:
+    assert see(watched(backend, api)) == alone(backend, api)
+    journals = list(own_home.glob("*/events-inside-*.jsonl"))
+    assert journals, "nothing was watched, so nothing was shown"
+    text = journals[0].read_text()
+    assert "StepsEnded" in text
+    assert "ProbeFailed" not in text
+
+
+@pytest.mark.tensorflow
+def test_a_watcher_that_is_killed_at_a_random_moment_is_not_missed(own_home: Path) -> None:
+    program = subprocess.Popen(watched("tensorflow", "fit"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    moment = random.uniform(1.0, 6.0)
+    threading.Timer(moment, lambda: os.kill(program.pid, signal.SIGKILL)).start()
+    assert program.stdout is not None
+    out = program.stdout.read()  # until the program itself, which holds the pipe, ends
+    program.wait()
+    expected = alone("tensorflow", "fit").out
+    assert TIMINGS.sub(b"", out) == expected or out == b"", f"killed after {moment:.2f} s"
+
+
+@pytest.mark.tensorflow
+def test_the_guards_watcher_may_be_killed(tmp_path: Path) -> None:
+    guarded = TRAINING.read_text().replace("def digest", "import unstall\nunstall.Guard(quiet=True)\n\n\ndef digest")
+    program = tmp_path / "training.py"
+    program.write_text(guarded)
+    running = subprocess.Popen([sys.executable, str(program), "tensorflow", "fit"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    killed = kill_sidecar_of(running.pid)
+    assert running.stdout is not None
+    out = running.stdout.read()
+    assert killed, "the watcher was never seen"
+    assert (running.wait(), TIMINGS.sub(b"", out)) == (0, alone("tensorflow", "fit").out)
+
+
+def kill_sidecar_of(pid: int) -> bool:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                parts = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"unstall.supervisor.sidecar" in parts and str(pid).encode() in parts:
+                os.kill(int(folder.name), signal.SIGKILL)
+                return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("home", ["/proc/no/such/place", "/dev/full"])
+def test_no_place_for_the_journal(home: str) -> None:
+    env = {"UNSTALL_HOME": home, "TMPDIR": "/tmp"}
+    assert see(watched("tensorflow", "fit"), env) == alone("tensorflow", "fit")
+
+
+@pytest.mark.tensorflow
+def test_a_run_folder_that_turns_out_full(tmp_path: Path) -> None:
+    """Every journal of the run is /dev/full: each write fails for want of room."""
+    run = tmp_path / "run"
+    run.mkdir()
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import os; os.symlink('/dev/full', {str(run)!r} + f'/events-inside-{{os.getpid()}}.jsonl')\n" + TRAINING.read_text()
+    )
+    start = Path(__file__).parents[2] / "src" / "unstall" / "inside" / "start"
+    seen = see([sys.executable, str(program), "tensorflow", "fit"], {"PYTHONPATH": str(start), "UNSTALL_RUN": str(run)})
+    assert seen == alone("tensorflow", "fit")
+
+
+CRASHER = """
+import unstall.inside.shield as shield_module
+original = shield_module.Shield.call
+calls = {{}}
+
+def call(self, name, function, *args, **kwargs):
+    calls[name] = calls.get(name, 0) + 1
+    def crash(*a, **k):
+        raise RuntimeError("injected into " + name)
+    return original(self, name, crash if {which} else function, *args, **kwargs)
+
+shield_module.Shield.call = call
+"""
+
+
+def with_crash(tmp_path: Path, which: str) -> dict[str, str]:
+    """A sitecustomize of the user's that makes probes crash: it runs before ours, and ours goes on from it."""
+    start = Path(__file__).parents[2] / "src" / "unstall" / "inside" / "start" / "sitecustomize.py"
+    folder = tmp_path / "crash"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(CRASHER.format(which=which) + start.read_text().replace("__file__", repr(str(start))))
+    return {"PYTHONPATH": str(folder), "UNSTALL_RUN": str(tmp_path)}
+
+
+@pytest.mark.parametrize(("backend", "api"), SHAPES)
+def test_a_crash_in_every_single_probe_is_journalled_and_harms_nothing(backend: str, api: str, tmp_path: Path) -> None:
+    """All probes but the installing ones crash, each time they are called."""
+    env = with_crash(tmp_path, "not name.startswith('hook ') and name not in ('imports', 'errors')")
+    assert see([sys.executable, str(TRAINING), backend, api], env) == alone(backend, api)
+    journal = "".join(path.read_text() for path in tmp_path.glob("events-inside-*.jsonl"))
+    assert journal.count("injected into") >= 3
+
+
+@pytest.mark.tensorflow
+def test_a_crash_while_hooks_are_installed_harms_nothing(tmp_path: Path) -> None:
+    env = with_crash(tmp_path, "True")
+    assert see([sys.executable, str(TRAINING), "tensorflow", "fit"], env) == alone("tensorflow", "fit")
+
+
+def test_a_thousand_events_a_second_do_not_hold_up_the_program(tmp_path: Path) -> None:
+    from unstall.journal.events import WarningShown
+    from unstall.journal.reader import Tail
+    from unstall.journal.writer import JournalWriter
+
+    writer = JournalWriter(tmp_path / "events-a.jsonl")
+    began = time.monotonic()
+    for number in range(3000):
+        writer.write(WarningShown(at=float(number), message="x" * 200))
+    took = time.monotonic() - began
+    writer.close(5.0)
+    assert took < 30  # not a timing claim: it must not hang
+    assert len(Tail(writer.path).read()) == 3000

@@ -1,0 +1,78 @@
+"""A small training that prints everything bit by bit: losses, weights and predictions as hexadecimal digests.
+
+Started as a program by the tests, bare and watched: python training.py BACKEND API
+"""
+
+import hashlib
+import os
+import sys
+
+backend, api = sys.argv[1], sys.argv[2]
+os.environ["KERAS_BACKEND"] = backend
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np  # noqa: E402
+
+
+def digest(arrays) -> str:
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
+
+
+def data():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(640, 12)).astype("float32")
+    return x, (x[:, :1] * 2 + np.sin(x[:, 1:2])).astype("float32")
+
+
+def keras_fit(keras) -> None:
+    keras.utils.set_random_seed(5)
+    layers = keras.layers
+    model = keras.Sequential([layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.BatchNormalization(), layers.Dense(1)])
+    model.compile("adam", "mse", metrics=["mae"])
+    x, y = data()
+    if backend == "tensorflow" and "tf.data" in api:
+        import tensorflow as tf
+
+        source = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(200).batch(32).map(lambda a, b: (a + tf.random.normal(tf.shape(a), stddev=0.01), b)).prefetch(2)
+        history = model.fit(source, epochs=3, verbose=2, validation_data=(x[:64], y[:64]))
+    else:
+        history = model.fit(x, y, batch_size=32, epochs=3, verbose=2, validation_split=0.2)
+    print({key: [float(value).hex() for value in values] for key, values in history.history.items()})
+    print(digest(model.get_weights()), digest([model.predict(x[:50], verbose=0)]))
+
+
+def own_loop() -> None:
+    import keras
+    import tensorflow as tf
+
+    keras.utils.set_random_seed(5)
+    model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.05, momentum=0.9)
+    source = tf.data.Dataset.from_tensor_slices(data()).shuffle(300).batch(32)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
+        return loss
+
+    compiled = tf.function(step) if "function" in api else step
+    for _ in range(3):
+        print([float(compiled(x, y)).hex() for x, y in source])
+    print(digest(model.get_weights()))
+
+
+if "loop" in api:
+    own_loop()
+elif "tf_keras" in api:
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    import tf_keras
+
+    keras_fit(tf_keras)
+else:
+    import keras
+
+    keras_fit(keras)

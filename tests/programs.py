@@ -1,0 +1,39 @@
+"""Runs small programs bare and under Unstall, and compares all that the outside can see of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+UNSTALL = [sys.executable, "-m", "unstall"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the caller of a program sees."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+def run_bare(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Seen:
+    return _run([sys.executable, str(program), *args], stdin, env)
+
+
+def run_watched(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None, options: tuple[str, ...] = ("--quiet",)) -> Seen:
+    return _run([*UNSTALL, "run", *options, "--", sys.executable, str(program), *args], stdin, env)
+
+
+def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> Seen:
+    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=120)
+    return Seen(done.returncode, done.stdout, done.stderr)
+
+
+def write(folder: Path, source: str, name: str = "program.py") -> Path:
+    path = folder / name
+    path.write_text(source)
+    return path
