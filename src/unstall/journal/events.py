@@ -358,8 +358,7 @@ class ClusterSeen(Event):
 
     pid: int = 0
     variables: dict[str, str] = field(default_factory=dict)  # TF_CONFIG, WORLD_SIZE, ... as it was started with
-    connections: list[dict[str, Any]] = field(default_factory=list)  # address, pid (on this machine, else None)
-    rpc_threads: int = 0  # of gRPC
+    connections: list[dict[str, Any]] = field(default_factory=list)  # to: address; pid of that end, if on this machine
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""What shows from outside that a process works together with others: its environment and its connections."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from unstall.journal.events import ClusterSeen
+
+# Public by nature: how the frameworks and launchers tell a process its place in a cluster. No other variable is read.
+VARIABLES = (
+    "TF_CONFIG",
+    "WORLD_SIZE",
+    "RANK",
+    "LOCAL_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "JAX_COORDINATOR_ADDRESS",
+    "JAX_NUM_PROCESSES",
+    "JAX_PROCESS_ID",
+    "SLURM_NTASKS",
+    "SLURM_PROCID",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+)
+MOST_CONNECTIONS = 50
+LONGEST_VALUE = 2000
+
+
+def sample(pid: int) -> ClusterSeen | None:
+    """None when the process is gone."""
+    if not Path(f"/proc/{pid}").exists():
+        return None
+    return ClusterSeen(at=time.time(), pid=pid, variables=_variables(pid), connections=_connections(pid))
+
+
+def _variables(pid: int) -> dict[str, str]:
+    try:
+        pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    told = dict(pair.decode("utf-8", "replace").partition("=")[::2] for pair in pairs if b"=" in pair)
+    return {name: told[name][:LONGEST_VALUE] for name in VARIABLES if name in told}
+
+
+def _connections(pid: int) -> list[dict[str, Any]]:
+    """Connections to other processes, with the process at the other end where it is on this machine and may be seen."""
+    try:
+        everyone = [row for row in psutil.net_connections("tcp") if row.status == psutil.CONN_ESTABLISHED and row.raddr]
+    except (psutil.Error, OSError):
+        return []
+    owners = {(row.laddr.ip, row.laddr.port, row.raddr.ip, row.raddr.port): row.pid for row in everyone}
+    result = []
+    for row in everyone:
+        if row.pid != pid:
+            continue
+        other = owners.get((row.raddr.ip, row.raddr.port, row.laddr.ip, row.laddr.port))
+        if other != pid:
+            result.append({"to": f"{row.raddr.ip.removeprefix('::ffff:')}:{row.raddr.port}", "pid": other})
+    return result[:MOST_CONNECTIONS]
