@@ -49,15 +49,14 @@ def _variables(pid: int) -> dict[str, str]:
 def _connections(pid: int) -> list[dict[str, Any]]:
     """Connections to other processes, with the process at the other end where it is on this machine and may be seen."""
     try:
-        everyone = [row for row in psutil.net_connections("tcp") if row.status == psutil.CONN_ESTABLISHED and row.raddr]
+        rows = psutil.net_connections("tcp")
     except (psutil.Error, OSError):
         return []
-    owners = {(row.laddr.ip, row.laddr.port, row.raddr.ip, row.raddr.port): row.pid for row in everyone}
+    ends = [(tuple(row.laddr), tuple(row.raddr), row.pid) for row in rows if row.status == psutil.CONN_ESTABLISHED and row.raddr]
+    owners = {(here, there): owner for here, there, owner in ends}
     result = []
-    for row in everyone:
-        if row.pid != pid:
-            continue
-        other = owners.get((row.raddr.ip, row.raddr.port, row.laddr.ip, row.laddr.port))
-        if other != pid:
-            result.append({"to": f"{row.raddr.ip.removeprefix('::ffff:')}:{row.raddr.port}", "pid": other})
+    for here, there, owner in ends:
+        other = owners.get((there, here))
+        if owner == pid and other != pid:
+            result.append({"to": f"{str(there[0]).removeprefix('::ffff:')}:{there[1]}", "pid": other})
     return result[:MOST_CONNECTIONS]
