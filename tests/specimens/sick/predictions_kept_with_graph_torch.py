@@ -27,7 +27,7 @@ def build_model() -> keras.Model:
     return keras.Sequential(
         [
             keras.Input((32, 32, 3)),
-            keras.layers.Conv2D(16, 3, activation="relu"),
+            keras.layers.Conv2D(4, 3, activation="relu"),
             keras.layers.GlobalAveragePooling2D(),
             keras.layers.Dense(1),
         ]
@@ -41,6 +41,7 @@ def smoothness_penalty(model: keras.Model, images: torch.Tensor) -> torch.Tensor
 
 def main() -> None:
     torch.manual_seed(0)
+    torch.set_num_threads(1)
     model = build_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     penalties: list[torch.Tensor] = []
