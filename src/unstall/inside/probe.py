@@ -39,6 +39,7 @@ class Probe:
         self.shield = Shield(self.emit)
         self._pulse: Optional[Pulse] = None
         self._introduced = False
+        self._born = time.time()
         self.fit_depth = 0
         self.phases: list[tuple[str, float]] = []  # name and monotonic begin, the current one last
         self.train = StepCounter("train", self.emit)
@@ -66,7 +67,7 @@ class Probe:
             self._introduced = True
             argv = list(getattr(sys, "orig_argv", sys.argv))
             version = ".".join(str(part) for part in sys.version_info[:3])
-            self.writer.write(ProgramStarted(at=time.time(), pid=self.pid, python=version, argv=argv))
+            self.writer.write(ProgramStarted(at=self._born, pid=self.pid, python=version, argv=argv))
         self.writer.write(event)
 
     def stop(self) -> None:

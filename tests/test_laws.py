@@ -1,0 +1,228 @@
+"""The laws that need no training to be tested: what may be imported where, and how large and how forgiving code may be."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pkgutil
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import unstall
+from tests.programs import UNSTALL, write
+from unstall.cli import command_names
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "unstall"
+FRAMEWORKS = frozenset({"keras", "tensorflow", "tf_keras", "jax", "jaxlib", "torch", "numpy"})
+STARTS_ALONE = [
+    "unstall",
+    "unstall.supervisor.supervisor",
+    "unstall.supervisor.attach",
+    "unstall.supervisor.sidecar",
+    "unstall.report.text",
+    *(f"unstall.cli.{name}" for name in command_names()),
+]
+MOST_LINES = 400
+MOST_FUNCTION_LINES = 60
+MOST_CATCH_ALLS = 6
+# What runs inside the watched program, and what may be imported there at module level.
+INSIDE = [
+    *SOURCE.glob("inside/**/*.py"),
+    *SOURCE.glob("journal/*.py"),
+    SOURCE / "runs.py",
+    SOURCE / "errors.py",
+    SOURCE / "__init__.py",
+]
+LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors")
+LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
+
+
+def frameworks_after(code: str) -> list[str]:
+    """The frameworks that a fresh interpreter has loaded after running the code."""
+    report = f"\nimport json, sys\nprint(json.dumps(sorted({set(FRAMEWORKS)!r} & set(sys.modules))))"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return loaded
+
+
+# --- imports ---
+
+
+@pytest.mark.parametrize("module", STARTS_ALONE)
+def test_the_watching_half_starts_where_no_framework_does(module: str) -> None:
+    loaded = frameworks_after(f"import {module}")
+    assert not loaded, f"`import {module}` loads {loaded}. See who: python -X importtime -c 'import {module}'"
+
+
+def test_no_module_of_the_package_loads_a_framework() -> None:
+    names = [info.name for info in pkgutil.walk_packages(unstall.__path__, "unstall.")]
+    names = [name for name in names if not name.endswith(("__main__", ".sitecustomize"))]
+    assert len(names) > 40
+    loaded = frameworks_after("\n".join(f"import {name}" for name in names))
+    assert not loaded, f"Importing all of unstall loads {loaded}. Import it in the function that needs it."
+
+
+CALL = """
+import unstall.cli
+try:
+    unstall.cli.group({arguments!r})
+except SystemExit as end:
+    assert not end.code
+"""
+
+
+@pytest.mark.parametrize("command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass"])
+def test_no_command_loads_a_framework(command: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
+        try:
+            arguments = [{"PID": str(sleeper.pid), "PYTHON": sys.executable}.get(word, word) for word in command.split()]
+            loaded = frameworks_after(CALL.format(arguments=arguments))
+        finally:
+            sleeper.kill()
+    assert not loaded, f"`unstall {command}` loads {loaded}."
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_runs_inside_the_program_is_light_and_old_fashioned(path: Path) -> None:
+    """The program's interpreter may be older than ours, and must not get our libraries."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    heavy = sorted({name for name in imported_at_module_level(tree) if not is_light(name)})
+    assert not heavy, f"{path.relative_to(ROOT)} imports {heavy} at module level. Inside the program: standard library only."
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_framework_is_touched_only_if_the_program_has_imported_it(path: Path) -> None:
+    wrong = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and "sys.modules" not in ast.unparse(node):
+            names = [name for inner in ast.walk(node) for name in names_of(inner)]
+            wrong += [f"line {node.lineno}, {node.name} imports {name}" for name in names if not is_ours_or_standard(name)]
+    assert not wrong, f"{path.relative_to(ROOT)}: {wrong}. Ask sys.modules first: only what the program has imported itself."
+
+
+def imported_at_module_level(tree: ast.Module) -> Iterator[str]:
+    """Names of modules, those under `if TYPE_CHECKING` excepted: they are not imported when it runs."""
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif isinstance(node, ast.Try | ast.If | ast.With):
+            waiting += [child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]
+        else:
+            yield from names_of(node)
+
+
+def names_of(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module == "unstall":
+        return [f"unstall.{alias.name}" for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+def is_light(name: str) -> bool:
+    if name.startswith("unstall."):
+        return name.removeprefix("unstall.") in LIGHT_NAMES or name.startswith(LIGHT)
+    return is_ours_or_standard(name)
+
+
+def is_ours_or_standard(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or top in {"unstall", "sitecustomize"}
+
+
+# --- other interpreters ---
+
+
+def other_pythons() -> list[str]:
+    """Interpreters of other versions on this machine, 3.9 and later."""
+    found = {}
+    for path in [*Path("/usr/bin").glob("python3.*"), *Path.home().glob(".pyenv/versions/3.*/bin/python")]:
+        if not re.fullmatch(r"python(3\.\d+)?", path.name):
+            continue
+        show = [str(path), "-c", "import sys; print(*sys.version_info[:2])"]
+        done = subprocess.run(show, capture_output=True, text=True, check=False)
+        version = tuple(int(part) for part in done.stdout.split())
+        if done.returncode == 0 and version >= (3, 9) and version != sys.version_info[:2]:
+            found[version] = str(path)
+    return [found[version] for version in sorted(found)]
+
+
+@pytest.mark.parametrize("python", other_pythons())
+def test_the_probe_works_in_a_program_of_another_python(python: str, tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, "import time\nprint('hello')\ntime.sleep(1)\nraise ValueError('of the program')")
+    done = subprocess.run([*UNSTALL, "run", "--quiet", "--", python, str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == "hello\n"
+    assert done.stderr.endswith("ValueError: of the program\n") and "unstall" not in done.stderr
+    (journal,) = own_home.glob("*/events-inside-*.jsonl")
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [event["event"] for event in events] == ["ProgramStarted", "ErrorRaised", "ProgramEnded"]
+
+
+# --- speed, in CPU time: a busy machine does not make these fail ---
+
+
+@pytest.mark.parametrize(("arguments", "most_s"), [(["-c", "import unstall"], 0.1), (["-m", "unstall", "--help"], 0.3)])
+def test_it_starts_quickly(arguments: list[str], most_s: float) -> None:
+    seconds = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(seconds) < most_s, f"python {' '.join(arguments)}: {min(seconds):.2f} s of CPU, of {most_s} s allowed."
+
+
+def test_import_takes_little_time() -> None:
+    code = "import time; began = time.perf_counter(); import unstall; print(time.perf_counter() - began)"
+    seconds = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    assert min(seconds) < 0.1, f"import unstall: {min(seconds):.3f} s, of 0.1 s allowed."
+
+
+# --- form ---
+
+
+def python_files() -> list[Path]:
+    return sorted(path for tree in ("src", "tests", "benchmarks", "docs", "demo") for path in (ROOT / tree).rglob("*.py"))
+
+
+def test_files_and_functions_are_short() -> None:
+    long = []
+    for path in python_files():
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(ROOT)
+        if (count := len(text.splitlines())) > MOST_LINES:
+            long.append(f"{name}: {count} lines, at most {MOST_LINES}")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                count = (node.end_lineno or node.lineno) - node.lineno + 1
+                if count > MOST_FUNCTION_LINES:
+                    long.append(f"{name}:{node.lineno} {node.name}: {count} lines, at most {MOST_FUNCTION_LINES}")
+    assert not long, "Divide these:\n" + "\n".join(long)
+
+
+def catches_all(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or bool({"Exception", "BaseException"} & set(re.findall(r"\w+", ast.unparse(handler.type))))
+
+
+def test_few_places_catch_everything_and_each_says_why() -> None:
+    places = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.ExceptHandler) and catches_all(node):
+                places.append(f"{path.relative_to(ROOT)}:{node.lineno}: {lines[node.lineno - 1].strip()}")
+    shown = "\n".join(places)
+    assert len(places) <= MOST_CATCH_ALLS, f"{len(places)} places catch everything, at most {MOST_CATCH_ALLS}:\n{shown}"
+    silent = [place for place in places if "#" not in place]
+    assert not silent, "Say in a comment on the line why everything is caught:\n" + "\n".join(silent)
