@@ -19,7 +19,7 @@ from unstall.runs import RunFolder
 from unstall.signals import stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
-from unstall.supervisor import clocks
+from unstall.supervisor import clocks, closer
 from unstall.supervisor.processes import python_processes
 
 TICK_S = 0.5
@@ -27,7 +27,7 @@ STALL_SAMPLES = 3
 STALL_SAMPLE_EVERY_S = 0.7
 MORE_SAMPLES_EVERY_S = 10.0
 MOST_STALL_SAMPLES = 12
-CHILDREN_SAMPLED = 6
+CHILDREN_SAMPLED = 12
 IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
 
 
@@ -202,13 +202,19 @@ class Watch:
             return self._look_deeper(pid)
         if now < self._next_stall_sample or self._stall_samples >= MOST_STALL_SAMPLES:
             return self.examine() if self._diagnosis_rhythm.is_due(now, 0.0) else None
+        others = self._others(pid)
+        self.note(*closer.look_at_threads(pid, others))
         self._sample_stack(pid)
         self._stall_samples += 1
+        if self._stall_samples > 1:  # two looks tell whether a child moves; the third is one more of the main process
+            for other in others:
+                self._sample_stack(other, main=False)
         if self._stall_samples < STALL_SAMPLES:
             self._next_stall_sample = now + STALL_SAMPLE_EVERY_S
             return None
         self._next_stall_sample = now + MORE_SAMPLES_EVERY_S
-        self._sample_children(pid)
+        self.read()
+        self.note(*closer.look_around(pid, others, self.journal.since(StackSampled, self._stall_at())))
         return self.examine()
 
     def _look_deeper(self, pid: int) -> Diagnosis | None:
@@ -231,10 +237,12 @@ class Watch:
             self._stacks_refused = "ptrace" in getattr(event, "missing", "")
         self.note(event)
 
-    def _sample_children(self, pid: int) -> None:
-        others = [other for other in python_processes(self._host.tree()) if other != pid]
-        for other in others[:CHILDREN_SAMPLED]:
-            self._sample_stack(other, main=False)
+    def _others(self, pid: int) -> list[int]:
+        """The other processes of the program that run Python."""
+        return [other for other in python_processes(self._host.tree()) if other != pid][:CHILDREN_SAMPLED]
+
+    def _stall_at(self) -> float:
+        return self._stall.at if self._stall is not None else 0.0
 
     def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
         """The last look, when the program has ended."""
