@@ -21,6 +21,8 @@ waiting = [
     threading.Thread(target=client.recv, args=(1,), daemon=True),
     threading.Thread(target=os.read, args=(reader, 1), daemon=True),
     threading.Thread(target=threading.Event().wait, daemon=True),
+    threading.Thread(target=threading.Event().wait, args=(600,), daemon=True),
+    threading.Thread(target=time.sleep, args=(600,), daemon=True),
 ]
 for thread in waiting:
     thread.start()
@@ -56,17 +58,18 @@ def settled(pid: int, waiting: list[int]) -> dict[int, dict[str, object]]:
 
 
 def test_names_the_call_and_what_it_waits_on(program: tuple[int, list[int]]) -> None:
-    pid, (port, recv, read, event) = program
-    time.sleep(0.3)  # from the lock of the interpreter, also a futex, to the call itself
+    pid, (port, recv, read, event, patient, sleeper) = program
+    time.sleep(0.5)  # from the lock of the interpreter, also a futex, to the call itself
     seen = settled(pid, [recv, read, event])
     assert seen[recv]["call"] == "recvfrom"
     assert seen[recv]["on"] == f"a connection to 127.0.0.1:{port}"
     assert (seen[read]["call"], seen[read]["on"]) == ("read", "a pipe")
     assert seen[event]["call"] == "futex"
+    assert [seen[task]["timed"] for task in (recv, read, event, patient, sleeper)] == [False, False, False, True, True]
 
 
 def test_a_thread_that_waits_has_slept_and_one_that_wakes_has_not(program: tuple[int, list[int]]) -> None:
-    pid, (_, recv, read, event) = program
+    pid, (_, recv, read, event, _, _) = program
     time.sleep(0.3)
     first = settled(pid, [recv, read, event])
     if first[pid]["asleep_s"] is None:

@@ -30,6 +30,11 @@ _CALLS: dict[str, dict[int, str]] = {
         260: "wait4", 79: "newfstatat",
     },
 }  # fmt: skip
+# Where a call says how long it waits at most: the argument, and the value that means for ever.
+_FOR_EVER: dict[str, tuple[int, int]] = {
+    "poll": (2, 0xFFFFFFFF), "epoll_wait": (3, 0xFFFFFFFF), "epoll_pwait": (3, 0xFFFFFFFF), "ppoll": (2, 0), "select": (4, 0),
+    "pselect6": (4, 0), "futex": (3, 0), "rt_sigtimedwait": (2, 0), "nanosleep": (0, -1), "clock_nanosleep": (0, -1),
+}  # fmt: skip
 # Calls whose first argument is the descriptor that they wait for.
 _ON_DESCRIPTOR = frozenset(
     {"read", "write", "pread64", "readv", "recvfrom", "recvmsg", "sendto", "sendmsg"}
@@ -57,9 +62,18 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
         return None
     last_ms, cpu_ms, runs = _scheduling(folder)
     asleep = max(0.0, (now_ms - last_ms) / 1000) if now_ms is not None and last_ms is not None else None
-    call, descriptor = _system_call(folder, calls)
-    on = _target(pid, descriptor) if call in _ON_DESCRIPTOR and descriptor is not None else None
-    return {"id": task, "name": name, "asleep_s": asleep, "runs": runs, "cpu_ms": cpu_ms, "call": call, "on": on}
+    call, arguments = _system_call(folder, calls)
+    on = _target(pid, arguments[0]) if call in _ON_DESCRIPTOR and arguments else None
+    return {
+        "id": task,
+        "name": name,
+        "asleep_s": asleep,
+        "runs": runs,
+        "cpu_ms": cpu_ms,
+        "call": call,
+        "on": on,
+        "timed": _is_timed(call, arguments),
+    }
 
 
 def _scheduling(folder: Path) -> tuple[float | None, float | None, int | None]:
@@ -84,20 +98,25 @@ def _scheduler_now_ms() -> float | None:
     return last_ms
 
 
-def _system_call(folder: Path, calls: dict[int, str]) -> tuple[str | None, int | None]:
-    """(name, first argument). ('running', None) for a thread that is in none; (None, None) where it may not be read."""
+def _system_call(folder: Path, calls: dict[int, str]) -> tuple[str | None, list[int]]:
+    """(name, arguments). ('running', []) for a thread that is in none; (None, []) where it may not be read."""
     try:
         fields = (folder / "syscall").read_text().split()
-    except OSError:
-        return None, None
-    if not fields or fields[0] == "running":
-        return "running", None
-    try:
+        if not fields or fields[0] == "running":
+            return "running", []
         number = int(fields[0])
-        argument = int(fields[1], 16) if len(fields) > 1 else None
-    except ValueError:
-        return None, None
-    return calls.get(number, f"system call {number}"), argument
+        return calls.get(number, f"system call {number}"), [int(field, 16) for field in fields[1:7]]
+    except (OSError, ValueError):
+        return None, []
+
+
+def _is_timed(call: str | None, arguments: list[int]) -> bool | None:
+    """Whether the call ends by itself after a while. Only what the known calls say in their arguments."""
+    if call is None or not arguments:
+        return None
+    index, for_ever = _FOR_EVER.get(call, (0, arguments[0]))
+    value = arguments[index] & 0xFFFFFFFF if for_ever == 0xFFFFFFFF else arguments[index]
+    return value != for_ever
 
 
 def _target(pid: int, descriptor: int) -> str | None:
