@@ -67,9 +67,11 @@ class TapeWatcher:
             self._loop.trainers.add(stack[0])  # the tf.function around it is what trains
         elif eager:
             place = None if frame is None else (frame.f_code, frame.f_lineno)
-            self._loop.eager_steps += 1
             self._loop.trained(place, began, lambda: target if getattr(target, "shape", None) == () else None)
         self._loop.asked_for(variables)
+        if eager:
+            for see in self._loop.on_eager_step:
+                see(frame)
 
     def _missing(self, frame: Optional[FrameType], target: Any, variables: list[Any], gradients: list[Any], eager: bool) -> None:
         place = None if frame is None else (frame.f_code, frame.f_lineno)

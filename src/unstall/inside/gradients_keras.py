@@ -26,12 +26,16 @@ MOST_OPTIMIZERS = 20
 
 def install(module: ModuleType, probe: Probe) -> None:
     """keras.src.optimizers.base_optimizer"""
-    torch_watch, jax_watch = TorchGradients(probe, loop_of(probe)), JaxGradients(probe)
+    loop = loop_of(probe)
+    torch_watch, jax_watch = TorchGradients(probe, loop), JaxGradients(probe, loop)
 
     def make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
         def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
-            if probe.active and _backend() == "torch":
-                probe.shield.call("gradients", torch_watch.applied, optimizer, grads, trainable_variables)
+            if probe.active:
+                for see in loop.on_apply:
+                    probe.shield.call("optimizers", see, optimizer, grads, trainable_variables)
+                if _backend() == "torch":
+                    probe.shield.call("gradients", torch_watch.applied, optimizer, grads, trainable_variables)
             return original(optimizer, grads, trainable_variables)
 
         return apply
@@ -182,8 +186,9 @@ def _tensors(value: Any) -> list[Any]:
 class JaxGradients:
     """Looks while the step is compiled, so it costs nothing later."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: Probe, loop: OwnLoop) -> None:
         self._probe = probe
+        self._loop = loop
         self._seen: set[int] = set()
         probe.on_fit.append(self._fit_begins)
         self._model: Any = None
@@ -192,6 +197,9 @@ class JaxGradients:
         self._model = model
 
     def applied(self, optimizer: Any, grads: Any, values: Any) -> None:
+        if grads and hasattr(grads[0], "addressable_shards") and not hasattr(grads[0], "parent"):
+            for see in self._loop.on_eager_step:
+                see(None)  # arrays, not tracers: this step is not compiled
         if id(optimizer) in self._seen or len(self._seen) >= MOST_OPTIMIZERS:
             return
         self._seen.add(id(optimizer))

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from unstall.inside import gradients, gradients_keras, keras_callbacks, keras_input, own_loop, saving, tf_pipeline, traces
+from unstall.inside import (
+    batches,
+    eager,
+    gradients,
+    gradients_keras,
+    keras_callbacks,
+    keras_input,
+    own_loop,
+    saving,
+    tf_pipeline,
+    traces,
+    weights,
+)
 from unstall.inside.probe import Probe
 
 HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
@@ -21,9 +33,18 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("tensorflow.python.checkpoint.checkpoint", saving.install_checkpoint),
     ("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install),
     ("tensorflow.python.data.ops.iterator_ops", own_loop.install_iterators),
+    ("tensorflow.python.data.ops.iterator_ops", batches.install_iterators),
     ("tensorflow.python.eager.backprop", gradients.install),
+    ("tensorflow.python.eager.backprop", weights.install_tape),
     ("tensorflow.python.eager.polymorphic_function.polymorphic_function", own_loop.install_functions),
+    ("tensorflow.python.eager.polymorphic_function.eager_function_run", eager.install_switch),
     ("tensorflow.python.eager.polymorphic_function.tracing_compilation", traces.install),
+    ("keras.src.trainers.data_adapters.generator_data_adapter", batches.install_generators),
+    ("keras.src.trainers.data_adapters.py_dataset_adapter", batches.install_py_datasets),
+    ("keras.src.trainers.trainer", eager.install_trainer),
     ("keras.src.optimizers.base_optimizer", gradients_keras.install),
+    ("keras.src.optimizers.base_optimizer", weights.install_optimizers),
+    ("keras.src.callbacks.learning_rate_scheduler", weights.install_scheduler),
+    ("keras.src.layers.layer", weights.install_layers),
     ("jax.monitoring", traces.install_jax),
 ]

@@ -24,6 +24,7 @@ READ_LOSS_EVERY_S = 0.1
 ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
 FOREIGN_BATCHES = 2  # so many batches from another data set without a training step: a validation
 _ATTRIBUTE = "_unstall_record"
+_TOKEN = "_unstall_token"
 
 
 class _Calls(threading.local):
@@ -68,13 +69,15 @@ class OwnLoop:
         self.losses = Losses()
         self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
         self.on_batch: list[Callable[[Any, Any], None]] = []  # called as (iterator, batch), for batches that Python fetched
-        self.eager_steps = 0
+        self.on_end: list[Callable[[Any], None]] = []  # called with an iterator that is used up
+        self.on_apply: list[Callable[[Any, Any, Any], None]] = []  # called as (optimizer, gradients, variables)
+        self.on_eager_step: list[Callable[[Any], None]] = []  # called with the user's frame
         self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
         self._clock: Any = None
         self._others = 0
         self._thread = 0
         self._epoch = 0
-        self._set: Any = None  # the data set that feeds the training
+        self._set: Any = None  # the token of the data set that feeds the training
         self._last_set: Any = None
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
@@ -250,12 +253,14 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         def __next__(iterator: Any) -> Any:
             if not probe.active or not loop.is_mine() or not executing_eagerly():
                 return original(iterator)
-            source = getattr(iterator, "_dataset", None)
+            source = call("iterators", _token, iterator)
             began = call("iterators", loop.next_began, source) or time.monotonic()
             try:
                 batch = original(iterator)
             except StopIteration:
                 call("iterators", loop.next_ended, source, began, True)
+                for see_end in loop.on_end:
+                    call("batches", see_end, iterator)
                 raise
             call("iterators", loop.next_ended, source, began, False)
             for look in loop.on_batch:
@@ -265,6 +270,12 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         return __next__
 
     wrap(module.OwnedIterator, "__next__", make)
+
+
+def _token(iterator: Any) -> Any:
+    """Stands for the data set of an iterator. The data set itself is not kept: it may hold gigabytes."""
+    dataset = getattr(iterator, "_dataset", None)
+    return None if dataset is None else dataset.__dict__.setdefault(_TOKEN, object())
 
 
 def find_loss(result: Any) -> Any:

@@ -43,8 +43,8 @@ class SentimentTrainer:
         self.loss = keras.losses.BinaryCrossentropy(from_logits=True)
 
     def one_step(self):
-        batches = iter(self.dataset)
-        words, positive = next(batches)  # STARTS AGAIN HERE
+        batches = iter(self.dataset)  # STARTS AGAIN HERE
+        words, positive = next(batches)
         with tf.GradientTape() as tape:
             loss = self.loss(positive, self.model(words, training=True))
         gradients = tape.gradient(loss, self.model.trainable_variables)
