@@ -73,6 +73,13 @@ class RunFolder:
             return None
         return story if isinstance(story, dict) else None
 
+    def remove_if_empty(self) -> None:
+        """For a run that could not start."""
+        try:
+            self.path.rmdir()
+        except OSError:
+            return
+
 
 def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:40] or "run"
@@ -117,7 +124,9 @@ def find(name: str) -> RunFolder:
         raise NoSuchRun(
             f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
         )
-    recent = ", ".join(run.name for run in runs[-3:]) or "none"
+    if not runs:
+        raise NoSuchRun(f"There is no run '{name}', nor any other in {home()}. Start one: unstall run -- python train.py")
+    recent = ", ".join(run.name for run in runs[-3:])
     raise NoSuchRun(
         f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {home()}: {recent}."
     )

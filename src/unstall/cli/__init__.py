@@ -7,6 +7,7 @@ Unstall's own becomes an exit code.
 from __future__ import annotations
 
 import ast
+import difflib
 import pkgutil
 import sys
 from importlib import import_module
@@ -15,7 +16,7 @@ from pathlib import Path
 import click
 
 from unstall import __version__
-from unstall.errors import UnstallError
+from unstall.errors import UnstallError, WrongInput
 
 
 class Commands(click.Group):
@@ -27,6 +28,13 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in command_names() and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], command_names(), n=1)
+            hint = f"Did you mean '{near[0]}'? " if near else ""
+            raise WrongInput(f"There is no command '{args[0]}'. {hint}Commands: {', '.join(command_names())}.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The first line of each file's docstring, read without loading the file."""
@@ -43,7 +51,7 @@ def first_line(name: str) -> str:
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="unstall")
 def group() -> None:
     """Why a TensorFlow or Keras training hangs, starves, dies or learns nothing.

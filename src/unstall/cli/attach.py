@@ -9,18 +9,21 @@ import click
 
 
 @click.command("attach", help=__doc__)
-@click.argument("pid", type=click.IntRange(min=1))
+@click.argument("pid")
 @click.option(
     "--json",
     "json_target",
     metavar="PATH",
     help="Write the story as JSON; '-' is standard output, and nothing else is printed.",
 )
-def command(pid: int, json_target: str | None) -> None:
+def command(pid: str, json_target: str | None) -> None:
+    from unstall.errors import WrongInput
     from unstall.report import json, text
     from unstall.supervisor.attach import attach
 
-    story = attach(pid)
+    if not pid.isdecimal():
+        raise WrongInput(f"Expected the number of a running process, as `ps` shows it. Received: '{pid}'.")
+    story = attach(int(pid))
     if json_target:
         json.write(story, json_target)
     if json_target != "-":

@@ -1,4 +1,7 @@
-"""Say again what was wrong with a run, from its journal: unstall diagnose RUN"""
+"""Say again what was wrong with a run, from its journal: unstall diagnose RUN
+
+RUN is a name from `unstall runs`, the beginning of one, or a run folder; without it, the last run.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import click
 
 
 @click.command("diagnose", help=__doc__)
-@click.argument("run", default="last")
+@click.argument("run", default="last", metavar="[RUN]")
 @click.option(
     "--json",
     "json_target",

@@ -32,17 +32,17 @@ def encode(event: Event) -> bytes:
     try:
         text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
     except ValueError:
-        text = json.dumps(_finite(plain), allow_nan=False, separators=(",", ":"), default=str)
+        text = json.dumps(finite(plain), allow_nan=False, separators=(",", ":"), default=str)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if value - value == 0 else None
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return value
 
 

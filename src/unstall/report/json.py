@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from unstall.errors import WrongInput
+from unstall.journal.writer import finite
 
 
 def write(story: dict[str, Any], target: str) -> None:
     """`-` is standard output."""
-    text = json.dumps(story, indent=2, default=str)
+    text = json.dumps(finite(story), indent=2, default=str, allow_nan=False)
     if target == "-":
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -20,4 +21,22 @@ def write(story: dict[str, Any], target: str) -> None:
     try:
         Path(target).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise WrongInput(f"Cannot write the JSON to '{target}': {error.strerror}.") from None
+        raise _refused(target, error) from None
+
+
+def refuse_unwritable(target: str | None) -> None:
+    """Says so before a run that may take days, rather than after it. Leaves nothing behind."""
+    path = Path(target or "-")
+    existed = path.exists()
+    if target in {None, "-"} or (existed and not path.is_file() and not path.is_dir()):
+        return  # a pipe or a device: to open it for a try might block
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise _refused(path, error) from None
+    if not existed:
+        path.unlink(missing_ok=True)
+
+
+def _refused(target: str | Path, error: OSError) -> WrongInput:
+    return WrongInput(f"Cannot write the JSON to '{target}': {error.strerror}.")

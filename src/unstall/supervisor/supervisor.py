@@ -14,6 +14,7 @@ import unstall
 from unstall import runs
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.diagnosis.verdict import Certainty
+from unstall.errors import UnstallError
 from unstall.journal.events import RunStarted
 from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
@@ -33,8 +34,13 @@ class Wishes:
 
 
 def supervise(command: Sequence[str], wishes: Wishes) -> int:
+    json_report.refuse_unwritable(wishes.json_target)
     run = runs.create(label(command))
-    launched = Launched(command, run)
+    try:
+        launched = Launched(command, run)
+    except UnstallError:
+        run.remove_if_empty()
+        raise
     writer = JournalWriter(run.journal_path("watcher", os.getpid()))
     writer.write(
         RunStarted(
@@ -91,7 +97,10 @@ class Teller:
         if not self._wishes.quiet:
             self._print(story, summary=True)
         if self._wishes.json_target:
-            json_report.write(story, self._wishes.json_target)
+            try:
+                json_report.write(story, self._wishes.json_target)
+            except (UnstallError, OSError) as error:  # said, but the exit code stays the program's own
+                self._complain(f"{error} The story is in {self._run.story_path}.")
 
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
@@ -109,6 +118,12 @@ class Teller:
             text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
+
+    def _complain(self, text: str) -> None:
+        try:
+            sys.stderr.write(f"unstall: {text}\n")
+        except OSError:
+            return
 
 
 def label(command: Sequence[str]) -> str:
