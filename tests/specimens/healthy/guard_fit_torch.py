@@ -20,7 +20,7 @@ import numpy as np
 import unstall
 
 
-def load_rows(count=4000, seed=0):
+def load_rows(count=1600, seed=0):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(count, 8)).astype("float32")
     return rows, (rows[:, :1] * rows[:, 1:2] > 0).astype("float32")
@@ -30,4 +30,4 @@ model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(32, activation="
 model.compile(optimizer="adam", loss="binary_crossentropy", metrics=["accuracy"])
 for seed in range(2):
     rows, labels = load_rows(seed=seed)
-    model.fit(rows, labels, batch_size=20, epochs=12, verbose=2, callbacks=[unstall.Guard()])
+    model.fit(rows, labels, batch_size=40, epochs=8, verbose=2, callbacks=[unstall.Guard()])

@@ -38,7 +38,7 @@ scores = []
 for number, held_out in enumerate(folds):
     training = np.concatenate([fold for fold in folds if fold is not held_out])
     model = build_model()
-    model.fit(customers[training], left[training], batch_size=16, epochs=15, verbose=2)
+    model.fit(customers[training], left[training], batch_size=16, epochs=6, verbose=2)
     scores.append(model.evaluate(customers[held_out], left[held_out], verbose=0)[1])
     print(f"fold {number}: accuracy {scores[-1]:.3f}", flush=True)
 print(f"mean accuracy {np.mean(scores):.3f}")
