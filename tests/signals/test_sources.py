@@ -42,6 +42,9 @@ def batches():
         yield from range(3)
 
     def helper():
+        while True:
+            for number in range(3):
+                work()
         return 5
 """
 
@@ -86,6 +89,13 @@ def test_the_function_and_whether_it_is_a_generator(program: str) -> None:
     assert inside is not None and helper is not None
     assert (inside.function, inside.is_generator) == ("batches", True)
     assert (helper.function, helper.is_generator) == ("helper", False)
+
+
+def test_the_outermost_loop_around_a_line(program: str) -> None:
+    inside, outside = sources.read_line(program, line_of("work()")), sources.read_line(program, line_of("return 5"))
+    assert inside is not None and outside is not None
+    assert inside.loop == [line_of("while True"), line_of("work()")]
+    assert outside.loop == []
 
 
 def test_reads_the_users_lines_of_a_sample_once_each(program: str) -> None:

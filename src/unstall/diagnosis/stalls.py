@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unstall.diagnosis.stacks import position, same_position_in
+from unstall.diagnosis.standing import awaited, standing_s, stands
 from unstall.diagnosis.verdict import Evidence
-from unstall.journal.events import HostSampled, StackSampled, StallBegan, StallEnded
+from unstall.journal.events import (
+    ChildSeen,
+    ClusterSeen,
+    HostSampled,
+    SourceRead,
+    StackSampled,
+    StallBegan,
+    StallEnded,
+    ThreadsSeen,
+    ThreadStack,
+)
 from unstall.journal.reader import Journal
 
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
+LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
+LOOKED_AT = 3
+
+
+@dataclass(frozen=True)
+class Still:
+    """A thread that has not moved: the same line in all the latest samples of its process."""
+
+    pid: int
+    is_main: bool  # of the process that trains
+    thread: ThreadStack  # with native frames where there are some
+    samples: tuple[StackSampled, ...]
+    awaits: str | None  # what the kernel says it waits on
+    stood_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -20,6 +46,35 @@ class Stall:
     samples: tuple[StackSampled, ...]
     children: tuple[StackSampled, ...]  # stacks of child processes
     hosts: tuple[HostSampled, ...]
+    threads: tuple[ThreadsSeen, ...] = ()
+    relatives: tuple[ChildSeen, ...] = ()
+    clusters: tuple[ClusterSeen, ...] = ()
+    sources: tuple[SourceRead, ...] = ()
+
+    def still(self) -> list[Still]:
+        """All threads that have not moved, those of the training process first."""
+        by_pid: dict[int, list[StackSampled]] = {}
+        for sample in (*self.samples, *self.children):
+            by_pid.setdefault(sample.pid, []).append(sample)
+        return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples[-LOOKED_AT:])]
+
+    def _still_in(self, pid: int, samples: list[StackSampled]) -> list[Still]:
+        if len(samples) < LEAST_SAMPLES:
+            return []
+        native = next((sample for sample in reversed(samples) if sample.native), None)
+        result = []
+        for thread in samples[-1].threads:
+            stood = standing_s(self.threads, pid, thread["id"])
+            if same_position_in(samples, thread) < len(samples) or not stands(stood):
+                continue
+            deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
+            shown = deep if position(deep) == position(thread) else thread
+            on = awaited(self.threads, pid, thread["id"])
+            result.append(Still(pid, samples[-1].main, shown, tuple(samples), on, stood))
+        return result
+
+    def source(self, file: str, line: int) -> SourceRead | None:
+        return next((source for source in self.sources if source.file == file and source.line == line), None)
 
     @property
     def cpu_cores(self) -> float | None:
@@ -72,4 +127,8 @@ def current_stall(journal: Journal) -> Stall | None:
         samples=tuple(sample for sample in samples if sample.main),
         children=tuple(sample for sample in samples if not sample.main),
         hosts=tuple(journal.since(HostSampled, began.since)),
+        threads=tuple(journal.since(ThreadsSeen, began.since)),
+        relatives=tuple(journal.since(ChildSeen, began.since)),
+        clusters=tuple(journal.since(ClusterSeen, began.since)),
+        sources=tuple(journal.since(SourceRead, began.since)),
     )

@@ -351,6 +351,7 @@ class SourceRead(Event):
     is_generator: bool = False
     awaits: list[str] = field(default_factory=list)  # locks that this very line takes
     holds: list[str] = field(default_factory=list)  # locks taken around it, in the same function
+    loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
 
 
 @dataclass(frozen=True)
@@ -396,6 +397,16 @@ class OutputSeen(Event):
 
     stream: str = ""
     line: str = ""
+
+
+@dataclass(frozen=True)
+class ExperimentEnded(Event):
+    """An experiment that the user asked for (`unstall confirm`), made in a run of the program for this alone."""
+
+    experiment: str = ""
+    seconds: float = 0.0
+    facts: dict[str, Any] = field(default_factory=dict)
+    failed: str = ""  # why it could not be made
 
 
 # --- about Unstall itself ----------------------------------------------------------------------------------------

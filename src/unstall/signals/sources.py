@@ -51,6 +51,7 @@ def read_line(file: str, line: int) -> SourceRead | None:
         is_generator=any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)),
         awaits=_taken_at(function, line),
         holds=_held_at(function, line),
+        loop=_loop_around(function, line),
     )
 
 
@@ -114,6 +115,13 @@ def _held_at(function: _Function, line: int) -> list[str]:
     for _, name, method in sorted(calls):
         last[name] = method
     return held + [name for name, method in last.items() if method == "acquire" and name not in held]
+
+
+def _loop_around(function: _Function, line: int) -> list[int]:
+    for node in _own_nodes(function):  # from the outside to the inside
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While) and _covers(node, line):
+            return [node.lineno, node.end_lineno or node.lineno]
+    return []
 
 
 def _lock_name(expression: ast.expr) -> str | None:

@@ -16,8 +16,9 @@ import unstall
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.stacks import main_thread, position
 from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.diagnosis.standing import LONG_S, find, standing_s
 from unstall.errors import NotPermitted, ProcessNotThere
-from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan
+from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.report.story import tell
@@ -25,6 +26,7 @@ from unstall.runs import RunFolder
 from unstall.signals import stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
+from unstall.supervisor import closer
 from unstall.supervisor.processes import is_python, python_processes
 
 LOOKS = 3
@@ -41,21 +43,26 @@ def attach(pid: int) -> dict[str, Any]:
     host, device = HostSampler(pid), DeviceSampler()
     host.sample()
     target = _python_of(pid, host)
+    others = [other for other in python_processes(host.tree()) if other != target][:CHILDREN]
     native: list[Event] = []
     looker: threading.Thread | None = None
     looks: list[Event] = []
+    kernel = closer.look_at_threads(target, others)
     for number in range(LOOKS):
         look = stacks.sample(target)
         looks.append(look)
         if isinstance(look, SampleFailed):
             break
-        if number == 1 and looker is None and _stands_still(looks):
-            looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
-            looker.start()
+        if number in {0, 1}:
+            events += [stacks.sample(other, main=False) for other in others]
+        if number == 1:
+            kernel += closer.look_at_threads(target, others)  # before the native look, which wakes all threads
+            if _stands_still(looks):
+                looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
+                looker.start()
         if number < LOOKS - 1:
             time.sleep(LOOK_EVERY_S)
-    for child in [other for other in python_processes(host.tree()) if other != target][:CHILDREN]:
-        events.append(stacks.sample(child, main=False))
+    events += [*kernel, *closer.look_around(target, others, [*looks, *events])]
     sampled = host.sample()
     if looker is not None:
         looker.join(max(0.0, NATIVE_WITHIN_S - (time.monotonic() - began)))
@@ -66,7 +73,7 @@ def attach(pid: int) -> dict[str, Any]:
         events.append(device.failure)
     if sampled is not None:
         events.append(sampled)
-    stall = _stall(pid, looks, sampled, began)
+    stall = _stall(target, looks, kernel, sampled, began)
     if stall is not None:
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
@@ -111,8 +118,9 @@ def _stands_still(looks: list[Event]) -> bool:
     return places[0] is not None and all(place == places[0] for place in places)
 
 
-def _stall(pid: int, looks: list[Event], host: HostSampled | None, began: float) -> StallBegan | None:
-    """A stall is claimed only of a program that stands still and idles; for how long is known only if it was watched."""
+def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSampled | None, began: float) -> StallBegan | None:
+    """A stall is claimed only of a program that stands still and idles. For how long, its pulse says if it was watched, else
+    the kernel: since when the main thread has not run. A wait that is young is none."""
     if not _stands_still(looks) or host is None or host.cpu_cores >= BUSY_CORES:
         return None
     beat = next(
@@ -120,17 +128,30 @@ def _stall(pid: int, looks: list[Event], host: HostSampled | None, began: float)
         None,
     )
     now_wall, now = time.time(), time.monotonic()
-    since = now_wall - (beat.silent_s(now) if beat else now - began)
+    asleep = standing_s(kernel, pid, pid)
+    may_poll = _may_poll(pid, kernel)
+    if beat is None and asleep is not None and asleep < LONG_S and not may_poll:
+        return None
+    stood = beat.silent_s(now) if beat else asleep if asleep is not None and asleep < float("inf") else now - began
     return StallBegan(
         at=now_wall,
-        phase=beat.phase if beat else _phase(looks),
+        phase=beat.phase if beat else "" if may_poll else _phase(looks),
         step=beat.step if beat else -1,
         epoch=beat.epoch if beat else -1,
-        since=since,
+        since=now_wall - stood,
         usual_s=None,
-        limit_s=0.0,
+        limit_s=LONG_S,
         waiting_for_input=bool(beat and beat.input_since),
     )
+
+
+def _may_poll(pid: int, kernel: list[ThreadsSeen]) -> bool:
+    """The main thread waits for another thread or process, for a time that it has set: it may wake again and again without
+    getting on, so that how long it has slept says nothing. (A plain sleep is no such wait.)"""
+    looks = [look for event in kernel if event.pid == pid and (look := find(event, pid)) is not None]
+    if not looks or looks[0]["runs"] != looks[-1]["runs"]:
+        return False
+    return bool(looks[-1]["timed"]) and "sleep" not in str(looks[-1]["call"])
 
 
 def _phase(looks: list[Event]) -> str:

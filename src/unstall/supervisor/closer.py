@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unstall.journal.events import Event, StackSampled
+from unstall.journal.events import Event, StackSampled, ThreadsSeen
 from unstall.signals import children, cluster, sources, threads
 
 
-def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[Event]:
+def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
     """Cheap: done with every sample. A native sample wakes all threads, so this comes before it."""
     seen = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
     return [event for event in seen if event is not None]
