@@ -20,10 +20,11 @@ import click
     show_default=True,
     help="What to do when it is stuck.",
 )
+@click.option("--confirm", is_flag=True, help="Afterwards, confirm the verdicts by experiments in a run of their own.")
 @click.option("--json", "json_target", metavar="PATH", help="Write the story as JSON at the end; '-' is standard output.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
-def command(quiet: bool, on_stall: str, json_target: str | None, command_line: tuple[str, ...]) -> None:
+def command(quiet: bool, on_stall: str, confirm: bool, json_target: str | None, command_line: tuple[str, ...]) -> None:
     from unstall.supervisor.supervisor import Wishes, supervise
 
-    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target)
+    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm)
     sys.exit(supervise(list(command_line), wishes))

@@ -13,6 +13,7 @@ from functools import cache
 from types import ModuleType
 
 from unstall.diagnosis import causes
+from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -56,8 +57,7 @@ def explained_by(name: str) -> tuple[str, ...]:
 def examine(name: str, journal: Journal) -> Verdict:
     """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
     try:
-        verdict: Verdict = cause_module(name).examine(journal)
-        return verdict
+        return confirmed(name, cause_module(name).examine(journal), journal)
     except Exception as error:  # the one place where a cause may fail; shown as Crashed
         return Crashed(f"{type(error).__name__}: {error}")
 

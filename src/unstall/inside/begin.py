@@ -11,9 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.inside import exceptions, probe
+from unstall.inside import exceptions, experiments, probe
 from unstall.inside.imports import AfterImport
 from unstall.inside.probe import Probe
+from unstall.journal.descriptors import out_of_the_way
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
 from unstall.runs import RunFolder
 
@@ -42,6 +43,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new.shield.call("ptrace permission", _allow_stack_samples)
     new.shield.call("errors", exceptions.install, new)
     new.shield.call("fatal errors", _note_fatal_errors, run)
+    new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)
     return new
 
@@ -92,8 +94,8 @@ def _note_fatal_errors(run: RunFolder) -> None:
     import faulthandler
 
     if not faulthandler.is_enabled():
-        file = open(run.path / f"fatal-{os.getpid()}.txt", "w")  # noqa: SIM115 - must stay open
-        faulthandler.enable(file=file)
+        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        faulthandler.enable(file=out_of_the_way(file))  # stays open
 
 
 def is_worker_process() -> bool:

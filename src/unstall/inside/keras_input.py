@@ -137,6 +137,8 @@ def _describe(probe: Probe, owner: Any) -> None:
     if batches is None:
         batches = getattr(owner, "_inferred_steps", None)
     role = "validate" if probe.fit_depth else "train"
+    if role == "train" and "train_input" in probe.extras:
+        probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
     probe.emit(
         InputDescribed(
             at=time.time(),

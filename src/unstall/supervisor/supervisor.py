@@ -20,6 +20,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
 from unstall.report import text
 from unstall.report.story import tell
+from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.watch import TICK_S, Watch
 
@@ -31,6 +32,7 @@ class Wishes:
     quiet: bool = False
     stop_on_stall: bool = False
     json_target: str | None = None
+    confirm: bool = False
 
 
 def supervise(command: Sequence[str], wishes: Wishes) -> int:
@@ -60,6 +62,10 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
             launched.stop()
     assert launched.ended is not None
     diagnosis = watch.finish([*launched.signals, launched.ended])
+    if wishes.confirm and diagnosis.findings:
+        teller.complain("making experiments on the program, in a run of their own …")
+        confirm(run)
+        diagnosis = watch.examine()
     teller.tell_the_end(watch, diagnosis)
     return launched.end_as_it_ended()
 
@@ -100,7 +106,7 @@ class Teller:
             try:
                 json_report.write(story, self._wishes.json_target)
             except (UnstallError, OSError) as error:  # said, but the exit code stays the program's own
-                self._complain(f"{error} The story is in {self._run.story_path}.")
+                self.complain(f"{error} The story is in {self._run.story_path}.")
 
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
@@ -112,14 +118,14 @@ class Teller:
 
     def _print(self, story: dict[str, Any], summary: bool = False) -> None:
         try:
-            out = text.console(sys.stderr)
+            out = text.console("stderr")
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
 
-    def _complain(self, text: str) -> None:
+    def complain(self, text: str) -> None:
         try:
             sys.stderr.write(f"unstall: {text}\n")
         except OSError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.stalls import BUSY_CORES
-from unstall.journal.events import Event, HostSampled, StackSampled, StallBegan, StallEnded, VerdictReached
+from unstall.journal.events import Event, HostSampled, ProbeFailed, StackSampled, StallBegan, StallEnded, VerdictReached
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.writer import JournalWriter
@@ -87,7 +87,14 @@ class Watch:
     # --- one tick ---
 
     def tick(self) -> Diagnosis | None:
-        """Looks once. A new diagnosis when there was reason for one, else None."""
+        """Looks once. A new diagnosis when there was reason for one, else None. A defect of ours ends no watching."""
+        try:
+            return self._tick()
+        except Exception as error:  # whatever fails here, the program must be waited for and its end passed on
+            self.note(ProbeFailed(at=time.time(), probe="watcher", error=f"{type(error).__name__}: {error}"))
+            return None
+
+    def _tick(self) -> Diagnosis | None:
         now, age = time.monotonic(), time.monotonic() - self._began
         if self._host_rhythm.is_due(now, age):
             host = self._host.sample()

@@ -1,0 +1,90 @@
+"""`unstall confirm`: experiments are made in a run of their own, on request, and settle a verdict either way."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.programs import UNSTALL, run_watched, write
+from unstall.diagnosis.confirmation import confirmed
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found
+from unstall.journal.events import ExperimentEnded, StepsEnded
+from unstall.journal.reader import Journal
+
+PROGRAM = """
+import os, sys
+backend = sys.argv[1]
+os.environ["KERAS_BACKEND"] = "tensorflow" if backend == "tf_keras" else backend
+import numpy as np
+if backend == "tf_keras":
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    import tf_keras as keras
+else:
+    import keras
+keras.utils.set_random_seed(1)
+x = np.random.default_rng(0).normal(size=(256, 6)).astype("float32")
+y = x @ np.arange(6, dtype="float32")[:, None]
+model = keras.Sequential([keras.layers.Dense(16, activation="tanh"), keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(1e-6), "mse")
+model.fit(x, y, batch_size=32, epochs=2, verbose=0)
+open("after_fit", "a").write("x")
+"""
+
+
+def confirm(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run([*UNSTALL, "confirm", "last", "--json", "-", *arguments], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    story: dict[str, Any] = json.loads(done.stdout)
+    return story
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("tensorflow", marks=pytest.mark.tensorflow),
+        pytest.param("tf_keras", marks=pytest.mark.tensorflow),
+        pytest.param("jax", marks=pytest.mark.jax),
+        pytest.param("torch", marks=pytest.mark.torch),
+    ],
+)
+def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = write(tmp_path, PROGRAM)
+    assert run_watched(program, backend).code == 0
+    names = ("replay_batch", "overfit_batch", "zero_input", "missing_gradients", "learning_rate")
+    story = confirm(*(part for name in names for part in ("--experiment", name)))
+    seen = {row["experiment"]: row for row in story["experiments"]}
+    assert [row["failed"] for row in seen.values()] == [None] * 5
+    rates = seen["learning_rate"]["facts"]
+    assert rates["tenfold"] < rates["same"] < rates["tenth"]
+    assert seen["missing_gradients"]["facts"]["unchanged_count"] == 0
+    assert seen["zero_input"]["facts"]["loss_with_zeros"] != seen["zero_input"]["facts"]["loss_with_input"]
+    assert seen["replay_batch"]["facts"]["step_s"] > 0
+    assert (tmp_path / "after_fit").read_text() == "x", "what follows fit was run again"
+
+
+def test_a_program_that_cannot_be_experimented_on_says_why(tmp_path: Path) -> None:
+    program = write(tmp_path, "print('no training here')")
+    assert run_watched(program).code == 0
+    story = confirm("--experiment", "overfit_batch")
+    assert "ended before its first fit: no training here" in story["experiments"][0]["failed"]
+
+
+def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None:
+    steps = StepsEnded(at=1.0, first=1, last=100, seconds=10.0)
+    likely = Found(Certainty.LIKELY, "it waits for input", (Evidence("waits", 1, None, (steps,)),), ("prefetch",))
+
+    def after(step_s: float) -> object:
+        return confirmed("input_starved", likely, Journal([steps, ExperimentEnded(at=2.0, experiment="replay_batch", facts={"step_s": step_s})]))
+
+    fast, same = after(0.01), after(0.099)
+    assert isinstance(fast, Found)
+    assert fast.certainty is Certainty.CERTAIN
+    assert "replay_batch" in fast.evidence[-1].claim
+    assert isinstance(same, Clear)
+    assert confirmed("input_starved", likely, Journal([steps])) is likely
+
+
