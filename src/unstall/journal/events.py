@@ -14,48 +14,44 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from unstall.journal.base import Event as Event
-from unstall.journal.base import Frame as Frame
-from unstall.journal.base import ThreadStack as ThreadStack
+from unstall.journal.base import Event, Frame, ThreadStack
+from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.seen import (
-    ChildSeen as ChildSeen,
+    ChildSeen,
+    ClusterSeen,
+    DeviceSampled,
+    ExperimentEnded,
+    HostSampled,
+    KernelSpoke,
+    OutputSeen,
+    SampleFailed,
+    SourceRead,
+    StackSampled,
+    StallBegan,
+    StallEnded,
+    ThreadsSeen,
 )
-from unstall.journal.seen import (
-    ClusterSeen as ClusterSeen,
-)
-from unstall.journal.seen import (
-    DeviceSampled as DeviceSampled,
-)
-from unstall.journal.seen import (
-    ExperimentEnded as ExperimentEnded,
-)
-from unstall.journal.seen import (
-    HostSampled as HostSampled,
-)
-from unstall.journal.seen import (
-    KernelSpoke as KernelSpoke,
-)
-from unstall.journal.seen import (
-    OutputSeen as OutputSeen,
-)
-from unstall.journal.seen import (
-    SampleFailed as SampleFailed,
-)
-from unstall.journal.seen import (
-    SourceRead as SourceRead,
-)
-from unstall.journal.seen import (
-    StackSampled as StackSampled,
-)
-from unstall.journal.seen import (
-    StallBegan as StallBegan,
-)
-from unstall.journal.seen import (
-    StallEnded as StallEnded,
-)
-from unstall.journal.seen import (
-    ThreadsSeen as ThreadsSeen,
-)
+
+# Events are imported from here, wherever they are defined.
+__all__ = [
+    "ChildSeen",
+    "ClusterSeen",
+    "DeviceSampled",
+    "Event",
+    "ExperimentEnded",
+    "Frame",
+    "HostSampled",
+    "KernelSpoke",
+    "OutputSeen",
+    "SampleFailed",
+    "SourceRead",
+    "StackSampled",
+    "StallBegan",
+    "StallEnded",
+    "ThreadStack",
+    "ThreadsSeen",
+]
+
 
 # --- the run and its processes -----------------------------------------------------------------------------------
 

@@ -1,0 +1,29 @@
+"""What every event is made of. Standard library only, syntax of Python 3.9: it runs inside the watched program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+class Frame(TypedDict):
+    """One line of a stack. `module` is set for native frames (the shared library), and empty for Python ones."""
+
+    function: str
+    file: str
+    line: int
+    module: str
+
+
+class ThreadStack(TypedDict):
+    """One thread of a sample, innermost frame first."""
+
+    id: int
+    name: str
+    active: bool
+    frames: list[Frame]
+
+
+@dataclass(frozen=True)
+class Event:
+    at: float = 0.0
