@@ -36,12 +36,16 @@ from unstall.journal.seen import (
 __all__ = [
     "ChildSeen",
     "ClusterSeen",
+    "DeviceMemoryCounted",
     "DeviceSampled",
+    "DevicesListed",
     "Event",
     "ExperimentEnded",
     "Frame",
+    "HoldingsCounted",
     "HostSampled",
     "KernelSpoke",
+    "KillsCounted",
     "OutputSeen",
     "SampleFailed",
     "SourceRead",
@@ -192,6 +196,7 @@ class ErrorRaised(Event):
     thread: str = ""
     phase: str = ""
     step: int = -1
+    chain: list[str] = field(default_factory=list)  # "kind: message" of the errors that led to it, the nearest first
 
 
 @dataclass(frozen=True)
