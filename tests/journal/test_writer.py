@@ -60,7 +60,7 @@ def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_agai
     writer.write(StepsEnded(at=1.0))
     writer.write(StepsEnded(at=2.0))
     os.close(writer._file)
-    writer._file = os.open(tmp_path / "room", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    writer.path = tmp_path / "room"  # a closed file is opened again by its path
     monkeypatch.setattr(writer, "_retry_at", 0.0)
     writer.write(StepsEnded(at=3.0))
     told, event = Tail(tmp_path / "room").read()

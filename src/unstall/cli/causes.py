@@ -15,7 +15,7 @@ import click
 def command(json_target: str | None) -> None:
     from unstall.diagnosis.pages import summaries
     from unstall.report import json
-    from unstall.report.text import console
+    from unstall.report.text import console, print_clean
 
     listed = summaries()
     if json_target:
@@ -26,4 +26,4 @@ def command(json_target: str | None) -> None:
         table = Table.grid(padding=(0, 2))
         for name, summary in listed.items():
             table.add_row(f"[cyan]{name}[/cyan]", summary)
-        console().print(table)
+        print_clean(console(), table)

@@ -16,11 +16,11 @@ import click
 def command(cause: str, json_target: str | None) -> None:
     from unstall.diagnosis.pages import page, page_as_plain
     from unstall.report import json
-    from unstall.report.text import console
+    from unstall.report.text import console, print_clean
 
     if json_target:
         json.write(page_as_plain(cause), json_target)
     if json_target != "-":
         from rich.markdown import Markdown
 
-        console().print(Markdown(page(cause)))
+        print_clean(console(), Markdown(page(cause)))

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from unstall.journal.descriptors import standard_numbers_taken
+
 MAGIC = b"UNSTALL1"
 SIZE = 4096
 _LAYOUT = struct.Struct("<8s8d")
@@ -53,7 +55,7 @@ class Pulse:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with open(path, "w+b") as file:
+        with standard_numbers_taken(), open(path, "w+b") as file:  # the map keeps a descriptor of its own
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
         now = time.monotonic()

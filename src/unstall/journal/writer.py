@@ -18,6 +18,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any, Optional
 
+from unstall.journal.descriptors import identity, out_of_the_way
 from unstall.journal.events import Event, EventsLost, to_plain
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
@@ -69,6 +70,7 @@ class JournalWriter:
         self.path = path
         self._pid = os.getpid()
         self._file: Optional[int] = None
+        self._identity: Optional[tuple[int, int]] = None
         self._lock = threading.Lock()
         self._lost = 0
         self._lost_why = ""
@@ -114,8 +116,8 @@ class JournalWriter:
             self._lose(1, self._lost_why)
             return
         try:
-            if self._file is None:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if self._file is None or identity(self._file) != self._identity:
+                self._open()  # for the first time, or because the program has closed it and may have put its own there
             if self._lost:
                 notice = encode(EventsLost(at=time.time(), count=self._lost, why=self._lost_why))
                 self._write_whole(notice)
@@ -127,6 +129,12 @@ class JournalWriter:
             return
         if self._queue is None and time.monotonic() - began > SLOW_WRITE_S:
             self._start_thread()
+
+    def _open(self) -> None:
+        self._file = None
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = out_of_the_way(file)
+        self._identity = identity(self._file)
 
     def _write_whole(self, line: bytes) -> None:
         assert self._file is not None

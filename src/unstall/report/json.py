@@ -14,6 +14,8 @@ from unstall.journal.writer import finite
 def write(story: dict[str, Any], target: str) -> None:
     """`-` is standard output."""
     text = json.dumps(finite(story), indent=2, default=str, allow_nan=False)
+    if target == "-" and sys.stdout is None:
+        raise WrongInput("Cannot write the JSON to standard output: it is closed.")
     if target == "-":
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
     CheckpointSaved,
     DeviceSampled,
@@ -18,7 +19,10 @@ from unstall.journal.reader import Journal
 
 
 def time_split(journal: Journal) -> dict[str, float | None]:
-    """Seconds: input, compute, validation, checkpoint, compile, other, total. Input is None where it was not measured."""
+    """Seconds: input, compute, validation, checkpoint, compile, stuck, other, total. Input is None where it was not measured.
+
+    Stuck is the time since the last sign of progress, if the journal ends in a stall.
+    """
     began = journal.first(RunStarted) or journal.first(ProgramStarted)
     total = max(0.0, journal.now - began.at) if began else 0.0
     train = [group for group in journal.of(StepsEnded) if group.phase == "train"]
@@ -30,13 +34,16 @@ def time_split(journal: Journal) -> dict[str, float | None]:
     steps = sum(min(group.seconds, group.busy_s + (group.wait_s or 0.0)) for group in later)
     waiting = input_seconds(later)
     compute = steps - (waiting or 0.0)
-    known = (waiting or 0.0) + compute + validation + checkpoint + compiling
+    stall = current_stall(journal)
+    stuck = min(stall.seconds, total) if stall else 0.0
+    known = (waiting or 0.0) + compute + validation + checkpoint + compiling + stuck
     return {
         "input": waiting,
         "compute": max(0.0, compute),
         "validation": validation,
         "checkpoint": checkpoint,
         "compile": compiling,
+        "stuck": stuck,
         "other": max(0.0, total - known),
         "total": total,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from unstall.report.text import COLOUR, console, duration
+from unstall.report.text import COLOUR, console, duration, print_clean
 from unstall.runs import RunFolder, home
 
 
@@ -43,4 +43,4 @@ def show(listed: list[dict[str, Any]]) -> None:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         took = duration(row["seconds"]) if row["seconds"] else ""
         table.add_row(Text(row["run"]), state, took, Text(row["verdict"] or "–"), Text(row["where"] or ""))
-    out.print(table)
+    print_clean(out, table)

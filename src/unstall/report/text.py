@@ -8,7 +8,7 @@ import sys
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
 COLOUR = {
@@ -32,15 +32,19 @@ PHASES = {
 }
 
 
-def console(stream: IO[str] | None = None) -> Console:
+def console(name: str = "stdout") -> Console:
+    """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
     from rich.console import Console
 
-    return Console(file=stream or sys.stdout, highlight=False, soft_wrap=False, width=_width(stream))
+    stream: IO[str] | None = getattr(sys, name)
+    if stream is None:
+        return Console(quiet=True)
+    return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
 
 
-def _width(stream: IO[str] | None) -> int | None:
-    is_terminal = (stream or sys.stdout).isatty()
-    return None if is_terminal else int(os.environ.get("COLUMNS", "100"))
+def _width(stream: IO[str]) -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return None if stream.isatty() else int(columns) if columns.isdecimal() else 100
 
 
 def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
@@ -59,7 +63,17 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     _add_unknown(table, story["unknown"], bool(verdicts))
     if summary:
         _add_summary(table, story)
-    out.print(table)
+    print_clean(out, table)
+
+
+def print_clean(out: Console, shown: RenderableType) -> None:
+    """Without the blanks that fill up a table's lines: people paste this into mails and issues."""
+    if out.quiet:
+        return
+    with out.capture() as captured:
+        out.print(shown)
+    out.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    out.file.flush()
 
 
 def _grid() -> Table:
@@ -135,7 +149,8 @@ def _add_summary(table: Table, story: dict[str, Any]) -> None:
     if story["progress"]["step"] is not None and time["total"]:
         shares = [
             f"{name} {_share(time[name], time['total'])}"
-            for name in ("input", "compute", "validation", "checkpoint", "compile", "other")
+            for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "other")
+            if name != "stuck" or time[name]
         ]
         table.add_row("time", " · ".join(shares) + f"  of {duration(time['total'])}")
     memory = story["memory"]

@@ -126,6 +126,8 @@ class Teller:
             return  # standard error is closed: the story is in the run folder
 
     def complain(self, text: str) -> None:
+        if sys.stderr is None:
+            return
         try:
             sys.stderr.write(f"unstall: {text}\n")
         except OSError:

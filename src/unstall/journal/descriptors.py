@@ -1,0 +1,51 @@
+"""Files of ours that the program does not meet: it must get the descriptor numbers that it would get alone.
+
+A program that has closed its standard output must find it closed, not our journal in its place; and one that closes
+all descriptors and opens its own files must never find our lines in them.
+
+Standard library only, syntax of Python 3.9: it runs inside the watched program.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Optional
+
+HIGH = (512, 64, 3)  # the least number, the best first: the program's limit may allow no high ones
+
+
+def out_of_the_way(descriptor: int) -> int:
+    """The same open file under a high number, closed on exec; the given number is free again."""
+    for least in HIGH:
+        try:
+            high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
+        except OSError:
+            continue
+        os.close(descriptor)
+        return high
+    return descriptor
+
+
+def identity(descriptor: int) -> Optional[tuple[int, int]]:
+    """Which file it is; None if it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def standard_numbers_taken() -> Iterator[None]:
+    """While this holds, nothing that is opened gets the number 0, 1 or 2."""
+    taken: list[int] = []
+    try:
+        while not taken or taken[-1] <= 2:
+            taken.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
