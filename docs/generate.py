@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import inspect
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from click.testing import CliRunner
 
@@ -110,12 +112,22 @@ def commands_page() -> str:
 
 
 def events_page() -> str:
-    """All events in the order of the code, under the headings that its comments make."""
-    source = inspect.getsource(events)
+    """All events: those of events.py under the headings that its comments make, then those of its other files."""
+    homes = {kind.__module__ for name, kind in events.KINDS.items() if name != "Event"} - {events.__name__}
+    result = [_from("src/unstall/journal") + "# The events", "", inspect.cleandoc(events.__doc__ or ""), ""]
+    result += _events_of(events)
+    for home in sorted(homes):
+        module = importlib.import_module(home)
+        result += [f"## {(module.__doc__ or '').partition('.')[0]}", "", *_events_of(module)]
+    return "\n".join(result)
+
+
+def _events_of(module: ModuleType) -> list[str]:
+    source = inspect.getsource(module)
     lines = source.splitlines()
     headings = {number: match[1] for number, line in enumerate(lines, 1) if (match := re.match(r"# --- (.+?) -+$", line))}
     shown = 0
-    result = [_from("src/unstall/journal/events.py") + "# The events", "", inspect.cleandoc(events.__doc__ or ""), ""]
+    result = []
     for node in ast.parse(source).body:
         if not isinstance(node, ast.ClassDef) or node.name not in events.KINDS or node.name == "Event":
             continue
@@ -124,7 +136,7 @@ def events_page() -> str:
                 result += [f"## {headings[number][0].upper()}{headings[number][1:]}", ""]
                 shown = number
         result += _event(node, lines)
-    return "\n".join(result)
+    return result
 
 
 def _event(node: ast.ClassDef, lines: list[str]) -> list[str]:

@@ -24,6 +24,7 @@ SOURCE = ROOT / "src" / "unstall"
 CAUSES = cause_names()
 COMMANDS = cli.command_names()
 EVENTS = sorted(set(events.KINDS) - {"Event"})
+DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
     add avoid call change check clear close decrease disable enable fix free give increase kill limit lower move raise
     reduce remove replace restart retry scale set shrink stop try turn use wait
@@ -179,7 +180,7 @@ def names_used() -> dict[str, set[str]]:
     """Each name that src uses, with how: 'called', or 'named' (as in `journal.of(StepsEnded)`)."""
     used: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        if path == SOURCE / "journal" / "events.py":
+        if path in DEFINING:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
