@@ -44,18 +44,36 @@ def read(group: Group | None) -> tuple[int | None, int | None, int | None]:
     if group is None:
         return None, None, None
     if group.version == 1:
-        used, limit = _number(group.folder / "memory.usage_in_bytes"), _number(group.folder / "memory.limit_in_bytes")
-        kills = _keyed(group.folder / "memory.oom_control", "oom_kill")
+        used = _number(group.folder / "memory.usage_in_bytes")
         cache = _keyed(group.folder / "memory.stat", "total_inactive_file")
     else:
-        used, limit = _number(group.folder / "memory.current"), _number(group.folder / "memory.max")
-        kills = _keyed(group.folder / "memory.events", "oom_kill")
+        used = _number(group.folder / "memory.current")
         cache = _keyed(group.folder / "memory.stat", "inactive_file")
-    if limit is not None and limit >= NO_LIMIT:
-        limit = None
     if used is not None and cache is not None:
         used = max(0, used - cache)
-    return used, limit, kills
+    return used, limit(group), kills(group)
+
+
+def kills(group: Group) -> int | None:
+    """How often the kernel has killed in the group for want of memory, ever."""
+    file = "memory.oom_control" if group.version == 1 else "memory.events"
+    return _keyed(group.folder / file, "oom_kill")
+
+
+def peak(group: Group) -> int | None:
+    """The most bytes that the group ever used."""
+    return _number(group.folder / ("memory.max_usage_in_bytes" if group.version == 1 else "memory.peak"))
+
+
+def limit(group: Group) -> int | None:
+    """The tightest limit of the group and of those around it; None if there is none."""
+    if group.version == 1:
+        limits = [_keyed(group.folder / "memory.stat", "hierarchical_memory_limit")]
+    else:
+        around = [group.folder, *group.folder.parents]
+        limits = [_number(folder / "memory.max") for folder in around if folder.is_relative_to(ROOT)]
+    real = [found for found in limits if found is not None and found < NO_LIMIT]
+    return min(real, default=None)
 
 
 def _number(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ class HostSampler:
         self._children: list[int] = []
         self._children_at = 0.0
         self._cgroup = cgroup.find(pid)
+        self.seen: set[int] = {pid}  # every process of the tree that was ever seen
 
     def sample(self) -> HostSampled | None:
         """None when the process is gone."""
@@ -45,18 +47,19 @@ class HostSampler:
         if self.pid not in totals:
             return None
         rates = self._rates(totals, interval)
-        main_rss, tree_rss = _rss(self.pid), sum(_rss(pid) for pid in totals)
         memory, swap = psutil.virtual_memory(), psutil.swap_memory()
         swapped = (swap.sin, swap.sout)
+        self._cgroup = cgroup.find(self.pid) or self._cgroup  # a program may be moved, or move itself
         used, limit, kills = cgroup.read(self._cgroup)
+        memories = [_memory(pid) for pid in totals]
         threads, waiting = _threads(self.pid)
         event = HostSampled(
             at=time.time(),
             interval_s=interval,
             cpu_cores=rates.cpu_s,
             main_cpu_cores=self._main_cpu(totals, interval),
-            rss_bytes=tree_rss,
-            main_rss_bytes=main_rss,
+            rss_bytes=sum(memory_.rss for memory_ in memories),
+            main_rss_bytes=memories[0].rss,
             threads=threads,
             processes=len(totals),
             read_bytes_s=rates.read,
@@ -72,6 +75,10 @@ class HostSampler:
             swap_in_bytes_s=max(0, swapped[0] - self._swap_before[0]) / interval if interval else 0.0,
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
             io_wait_threads=waiting,
+            anon_bytes=sum(memory_.anon for memory_ in memories),
+            swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
+            address_space_bytes=memories[0].address_space,
+            address_space_limit_bytes=_address_space_limit(self.pid),
         )
         self._before, self._at, self._swap_before = totals, now, swapped
         return event
@@ -85,6 +92,7 @@ class HostSampler:
                 self._children = [child.pid for child in psutil.Process(self.pid).children(recursive=True)]
             except psutil.Error:
                 self._children = []
+            self.seen.update(self._children)
         return [self.pid, *self._children]
 
     def _rates(self, totals: dict[int, _Totals], interval: float) -> _Totals:
@@ -108,7 +116,7 @@ class HostSampler:
 
 
 _TICKS = 100.0  # USER_HZ, fixed at 100 for what /proc shows on every architecture that Linux runs Python on
-_PAGE = 4096
+_PAGE = resource.getpagesize()
 
 
 def _totals(pid: int) -> _Totals | None:
@@ -135,11 +143,38 @@ def _totals(pid: int) -> _Totals | None:
     return totals
 
 
-def _rss(pid: int) -> int:
+@dataclass(frozen=True)
+class _Memory:
+    rss: int = 0
+    anon: int = 0
+    address_space: int = 0
+
+
+def _memory(pid: int) -> _Memory:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+        size, resident, shared = (int(number) * _PAGE for number in Path(f"/proc/{pid}/statm").read_text().split()[:3])
+        return _Memory(resident, max(0, resident - shared), size)
+    except (OSError, ValueError):
+        return _Memory()
+
+
+def _swapped(pid: int) -> int:
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmSwap:"):
+                return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
-        return 0
+        pass
+    return 0
+
+
+def _address_space_limit(pid: int) -> int | None:
+    """What `ulimit -v` allows the process; None if there is no limit, or it may not be asked."""
+    try:
+        soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
+    except (OSError, ValueError):
+        return None
+    return soft if soft != resource.RLIM_INFINITY else None
 
 
 def _threads(pid: int) -> tuple[int, int]:
