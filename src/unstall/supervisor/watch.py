@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
+from unstall.diagnosis.memory import seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES
 from unstall.journal.events import Event, HostSampled, ProbeFailed, StackSampled, StallBegan, StallEnded, VerdictReached
 from unstall.journal.pulse import Beat, read_pulse
@@ -19,6 +20,7 @@ from unstall.runs import RunFolder
 from unstall.signals import stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
+from unstall.signals.kills import KillCounter
 from unstall.supervisor import clocks, closer
 from unstall.supervisor.processes import python_processes
 
@@ -28,6 +30,8 @@ STALL_SAMPLE_EVERY_S = 0.7
 MORE_SAMPLES_EVERY_S = 10.0
 MOST_STALL_SAMPLES = 12
 CHILDREN_SAMPLED = 12
+FULL_SOON_S = 40.0  # when memory will be full so soon, stacks are taken often: they say who fills it
+MOST_PRESSURE_SAMPLES = 40
 IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
 
 
@@ -57,11 +61,13 @@ class Watch:
         self._tail = FolderTail(run.path)
         self._host = HostSampler(pid)
         self._device = DeviceSampler()
+        self._kills = KillCounter(pid)
         self._began = time.monotonic()
         self._host_rhythm = Rhythm(1.0, 3.0)
         self._device_rhythm = Rhythm(2.0, 5.0)
         self._profile_rhythm = Rhythm(3.0, 15.0, 45.0)
         self._diagnosis_rhythm = Rhythm(5.0, 20.0)
+        self._pressure_samples = 0
         self._stall: StallBegan | None = None
         self._stall_samples = 0
         self._next_stall_sample = 0.0
@@ -96,13 +102,14 @@ class Watch:
 
     def _tick(self) -> Diagnosis | None:
         now, age = time.monotonic(), time.monotonic() - self._began
-        if self._host_rhythm.is_due(now, age):
-            host = self._host.sample()
-            if host is not None:
-                self.note(host)
+        host = self._host.sample() if self._host_rhythm.is_due(now, age) else None
+        if host is not None:
+            self.note(host, *self._kills.look(self._host.seen))
         if self._device_rhythm.is_due(now, age):
             self.note(*self._device.sample(set(self._host.tree())))
         self.read()
+        if host is not None:
+            self._look_at_pressure()
         beat = self.beat()
         self._judge_progress(beat, now)
         if self._stall is not None:
@@ -112,6 +119,13 @@ class Watch:
         if self._diagnosis_rhythm.is_due(now, age):
             return self.examine()
         return None
+
+    def _look_at_pressure(self) -> None:
+        """While memory runs full: where the program stands. After a kill it is too late to ask."""
+        left = seconds_left(self.journal.of(HostSampled))
+        if left is not None and left < FULL_SOON_S and self._pressure_samples < MOST_PRESSURE_SAMPLES:
+            self._pressure_samples += 1
+            self._sample_stack(self.training_pid())
 
     def examine(self) -> Diagnosis:
         self.read()
@@ -253,5 +267,5 @@ class Watch:
 
     def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
         """The last look, when the program has ended."""
-        self.note(*events)
+        self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         return self.examine()
