@@ -61,6 +61,7 @@ class Source:
         self.batches = 0
         self.starts = 0  # iterators made
         self.ended = 0  # iterators that were used up
+        self.size: Optional[int] = None  # how many batches it has, if it knows; below zero: without end, or unknown
         self._probe = probe
         self._first: Optional[int] = None
         self._looks = 0
@@ -101,6 +102,7 @@ class Source:
             "batches": self.batches,
             "starts": self.starts,
             "ended": self.ended,
+            "cardinality": self.size,
             "seconds": now - self._began,
         }
 
@@ -133,8 +135,15 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
 
     def fetched(iterator: Any, batch: Any) -> None:
         source = source_of(iterator)
-        if source is not None:
-            source.see(batch, lambda: iterator.__dict__.get(_MADE_AT) or user_place(3))
+        if source is None:
+            return
+
+        def where() -> Optional[str]:
+            if source.size is None and not source.varies:
+                source.size = int(iterator._dataset.cardinality())
+            return iterator.__dict__.get(_MADE_AT) or user_place(3)
+
+        source.see(batch, where)
 
     def ended(iterator: Any) -> None:
         source = source_of(iterator)

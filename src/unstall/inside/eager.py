@@ -19,7 +19,7 @@ from unstall.inside.places import code_place, is_user_code, user_place
 from unstall.inside.probe import Probe
 from unstall.journal.events import LoopSeen
 
-PROFILED_STEPS = (12, 40, 120, 400)
+PROFILED_STEPS = (5, 12, 40, 120, 400)
 MOST_EVENTS = 2_000_000
 DISPATCH_AT_MOST_S = 0.001
 _KERNELS = frozenset({"TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable"})

@@ -82,6 +82,7 @@ class TapeWatcher:
         if not missing:
             return
         self._told.add(place)
+        self._loop.missed(missing)
         feeding: Optional[list[Any]] = None
         cut_at, cut_by = None, ""
         if hasattr(target, "op") and not eager:

@@ -94,6 +94,7 @@ class TorchGradients:
         missing = [variable for variable, gradient in pairs if gradient is None and is_trainable(variable)]
         if not missing:
             return
+        self._loop.missed(missing)
         feeding: Optional[list[Any]] = None
         cut_at, cut_by = None, ""
         if watch is not None:
@@ -216,13 +217,14 @@ class JaxGradients:
         feeding: Optional[list[Any]] = [variable for variable, value, is_zero in triples if is_zero and id(value) in depends]
         if all(zero):
             feeding = None
+        self._loop.missed(missing)
         cut_at, cut_by = self._read_sources() if feeding is None or feeding else (None, "")
         self._probe.emit(missing_event(self._probe, missing, variables, user_place(3), feeding, cut_at, cut_by))
 
     def _read_sources(self) -> tuple[Optional[str], str]:
         """The user's own code that runs in a step: losses, layers, the model's own methods."""
         model = self._model
-        functions = _losses(getattr(model, "_compile_loss", None))
+        functions = user_losses(model)
         flatten = getattr(model, "_flatten_layers", None)
         for layer in flatten() if callable(flatten) else ():
             functions += [getattr(type(layer), name, None) for name in ("call", "train_step", "compute_loss")]
@@ -233,8 +235,9 @@ class JaxGradients:
         return None, ""
 
 
-def _losses(compiled: Any) -> list[Any]:
-    given = getattr(compiled, "_user_loss", None)
+def user_losses(model: Any) -> list[Any]:
+    """The functions that compute the loss that compile was given."""
+    given = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
     flat = given.values() if isinstance(given, dict) else given if isinstance(given, (list, tuple)) else [given]
     return [loss if hasattr(loss, "__code__") else getattr(type(loss), "call", None) for loss in flat if loss is not None]
 

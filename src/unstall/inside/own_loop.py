@@ -71,6 +71,7 @@ class OwnLoop:
         self.on_batch: list[Callable[[Any, Any], None]] = []  # called as (iterator, batch), for batches that Python fetched
         self.on_end: list[Callable[[Any], None]] = []  # called with an iterator that is used up
         self.on_apply: list[Callable[[Any, Any, Any], None]] = []  # called as (optimizer, gradients, variables)
+        self.on_missing: list[Callable[[list[Any]], None]] = []  # told the variables that got no gradient
         self.on_eager_step: list[Callable[[Any], None]] = []  # called with the user's frame
         self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
         self._clock: Any = None
@@ -189,6 +190,11 @@ class OwnLoop:
     def asked_for(self, variables: list[Any]) -> None:
         """These are what the program wants to train."""
         for look in self.on_variables:
+            look(variables)
+
+    def missed(self, variables: list[Any]) -> None:
+        """These got no gradient."""
+        for look in self.on_missing:
             look(variables)
 
     def progressed(self) -> None:

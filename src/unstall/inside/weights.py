@@ -15,7 +15,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside import cuts
 from unstall.inside.gradients import is_trainable, name_of, size_of, traced_place
+from unstall.inside.gradients_keras import user_losses
 from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
@@ -76,6 +78,7 @@ class Weights:
             "all_parameters": sum(size_of(variable) for variable in model.variables if _is_weight(variable)),
             "frozen_at": self.frozen_at[id(frozen[-1])] if frozen else None,
             "frozen_layers": [layer.name for layer in frozen[:MOST_NAMES]],
+            **_loss_cut(model),
         }
         self.probe.emit(LoopSeen(at=time.time(), facts=facts))
 
@@ -95,6 +98,11 @@ class Weights:
         if self.asked_at is None:
             self.asked_at = traced_place() or user_place(4)
         self._watch([variable for variable in variables if is_trainable(variable)])
+
+    def missed(self, variables: list[Any]) -> None:
+        """These got no gradient: whether they change all the same is worth a look."""
+        self._watched = [weakref.ref(variable) for variable in variables[:2] + variables[-1:]] + self._watched
+        self._changing = 0
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if optimizer is not self._optimizer or not self.applied_to:
@@ -183,6 +191,15 @@ def _layers(model: Any) -> list[Any]:
     return list(flatten()) if callable(flatten) else list(getattr(model, "layers", ()))
 
 
+def _loss_cut(model: Any) -> dict[str, Any]:
+    """What in the user's own loss is known to have no gradient. Most losses are the framework's own, and are not read."""
+    for loss in user_losses(model):
+        place, what = cuts.in_function(loss)
+        if place is not None:
+            return {"loss_cut_at": place, "loss_cut_by": what}
+    return {}
+
+
 def _is_weight(variable: Any) -> bool:
     return "seed_generator" not in name_of(variable)
 
@@ -223,6 +240,7 @@ def weights_of(probe: Probe) -> Weights:
         probe.on_step.append(weights.step_ended)
         loop.on_variables.append(weights.asked_for)
         loop.on_apply.append(weights.applied)
+        loop.on_missing.append(weights.missed)
     return weights
 
 

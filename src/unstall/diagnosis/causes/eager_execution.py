@@ -1,0 +1,99 @@
+"""The training step is not compiled, and most of its time is Python that hands out small operations one by one.
+
+What it is
+----------
+TensorFlow runs a step in one of two ways: compiled into a graph, or eagerly, one operation after the other from Python. Eager is
+for debugging. With many small operations the time goes into handing them out, and a GPU idles meanwhile. It is switched on
+by `run_eagerly=True` in compile, by `tf.config.run_functions_eagerly(True)`, or by a loop of one's own without
+`@tf.function`.
+
+How we know
+-----------
+A few steps are profiled: how long was spent inside operations, and how long in the framework's Python code between them. It
+is said only where that Python code takes most of the step, in hundreds of operations.
+
+When this is wrong
+------------------
+If the step cannot be compiled, because it needs Python in the middle. Then it is slow for that reason.
+
+What to do
+----------
+Take the switch out, or put `@tf.function` above the function that computes the step.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from unstall.diagnosis.loops import current_fit, facts, not_inside, short, train_groups
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import LoopSeen
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("device_unused",)
+LEAST_SHARE = 0.5  # of a step's time that is the framework's Python code
+LEAST_OPERATIONS = 100  # in a step
+LEAST_STEP_S = 0.008  # shorter steps are not worth the word
+LEAST_PROFILES = 2
+LEAST_LOST_S = 5.0  # in the whole training
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    fit = current_fit(journal)
+    if fit is None:
+        return Clear("no training was seen")
+    profiles = facts(journal, "eager", fit.at)
+    if not profiles:
+        return Clear("steps are compiled, or too few were seen")
+    if len(profiles) < LEAST_PROFILES:
+        return Unknown("a second profile of a step", "let it run longer")
+    recent = profiles[-LEAST_PROFILES:]
+    shares = [event.facts["framework_s"] / max(event.facts["step_s"], 1e-9) for event in recent]
+    groups = [group for group in train_groups(journal) if group.first > 0]
+    step_s = median([group.seconds / (group.last - group.first + 1) for group in groups]) if groups else 0.0
+    lost_s = min(shares) * sum(group.seconds for group in groups)
+    small = any(event.facts["operations"] < LEAST_OPERATIONS for event in recent)
+    if min(shares) < LEAST_SHARE or small or step_s < LEAST_STEP_S or lost_s < LEAST_LOST_S:
+        return Clear("the operations themselves take the time, or it is not worth the word")
+    return _found(journal, recent, min(shares), step_s)
+
+
+_WHY = {
+    "run_eagerly": (
+        "compile was told run_eagerly=True",
+        "take run_eagerly=True out of compile; it is for debugging",
+    ),
+    "run_functions_eagerly": (
+        "tf.config.run_functions_eagerly(True) makes every tf.function run as plain Python",
+        "take tf.config.run_functions_eagerly(True) out; it is for debugging",
+    ),
+    "own loop": (
+        "the loop computes its gradients without a tf.function around them",
+        "put @tf.function above the function that computes the step",
+    ),
+}
+
+
+def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: float) -> Found:
+    seen = profiles[-1].facts
+    reason, cure = _WHY[seen["why"]]
+    place = short(journal, seen["where"])
+    at = f" ({place})" if place else ""
+    events = tuple(profiles)
+    percent = f"{share * 100:.0f} %"
+    profiled = f"in {len(profiles)} profiled steps the framework's Python code took {percent} of the time or more"
+    size = f"a step is {seen['operations']:,} operations, one by one, and lasts {step_s * 1000:.0f} ms"
+    return Found(
+        certainty=Certainty.LIKELY if seen["why"] == "own loop" else Certainty.CERTAIN,
+        summary=f"The training step runs eagerly: {reason}{at}. {percent} of a step is Python between small operations.",
+        evidence=(
+            Evidence(profiled, share, LEAST_SHARE, events),
+            Evidence(size, seen["operations"], LEAST_OPERATIONS, events),
+        ),
+        do=(cure,),
+        where=place,
+        effect=Effect.SLOWS,
+    )

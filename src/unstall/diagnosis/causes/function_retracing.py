@@ -1,0 +1,115 @@
+"""A compiled function is traced again at nearly every call, and the tracing takes the time.
+
+What it is
+----------
+A `tf.function` is compiled for each new kind of argument: a tensor of a new shape, or a new value of a Python number. Made anew
+inside the loop, it starts from nothing each time. Tracing costs a hundred times what the call itself does, and each trace
+stays in memory. On JAX the same happens with `jit`, which compiles for each new shape.
+
+How we know
+-----------
+Traces are counted where they are made, with the time that each takes, and compared with the calls. A few traces at the
+beginning are normal (training and validation, a short last batch, some lengths to pad to): nothing is said unless they go on, at
+most calls, and take a good part of the time.
+
+When this is wrong
+------------------
+If the shapes are many but finite, it ends by itself when all have been seen: the verdict is then taken back.
+
+What to do
+----------
+Give the function tensors instead of Python numbers (`tf.constant(step)`), pad batches to a few lengths or give it an
+`input_signature` with `None` for what varies, and make it once, outside the loop.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import FunctionTraced
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("host_memory_leaking", "compiling_long", "eager_execution", "input_starved", "device_unused")
+LEAST_TRACES = 40  # of one function, before anything is said
+LEAST_SECONDS = 8.0  # between its first trace and its last
+CALLS_PER_TRACE = 3.0  # at most so many calls for each trace, over all and lately
+LEAST_SHARE = 0.3  # of the time since the first trace that went into tracing
+LATELY = 10  # events looked at to see whether it still goes on
+OVER_AFTER_S = 20.0  # without a trace for so long it is over
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    by_function: dict[tuple[str, str | None], list[FunctionTraced]] = {}
+    for event in journal.of(FunctionTraced):
+        by_function.setdefault((event.function, event.where), []).append(event)
+    candidates = [(share, traces) for traces in by_function.values() if (share := _share(journal, traces)) is not None]
+    if not candidates:
+        return Clear("no function is traced again and again")
+    share, traces = max(candidates, key=lambda candidate: candidate[0])
+    return _found(journal, share, traces)
+
+
+def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
+    """The share of the time that goes into tracing this function; None if it is traced as it should be."""
+    first, last = traces[0], traces[-1]
+    elapsed = last.at - first.at
+    if last.count < LEAST_TRACES or elapsed < LEAST_SECONDS or not last.calls:
+        return None
+    before = traces[-LATELY] if len(traces) > LATELY else first
+    lately = (last.calls - before.calls) / max(1, last.count - before.count)
+    if max(last.calls / last.count, lately) > CALLS_PER_TRACE or journal.now - last.at > OVER_AFTER_S + elapsed / 4:
+        return None
+    share = (last.seconds - first.seconds) / elapsed
+    return share if share >= LEAST_SHARE else None
+
+
+def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Found:
+    first, last = traces[0], traces[-1]
+    name = last.function.rpartition(".")[2]
+    place = short(journal, last.where or last.called_at)
+    called = short(journal, last.called_at)
+    each = (last.seconds - first.seconds) / max(1, last.count - first.count)
+    evidence = [
+        Evidence(f"{name} was traced {last.count:,} times in {last.calls:,} calls", last.count, LEAST_TRACES, (last,)),
+        Evidence(
+            f"tracing took {share * 100:.0f} % of the last {last.at - first.at:.0f} s, {each:.2g} s each time",
+            share,
+            LEAST_SHARE,
+            (first, last),
+        ),
+    ]
+    reason, cure = _reason(last, name, called)
+    if reason:
+        evidence.append(Evidence(reason, last.why, None, (last,)))
+    at = f" ({place})" if place else ""
+    because = f" Each time, {reason}." if reason else ""
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"{name}{at} is compiled anew at nearly every call: {last.count:,} times in {last.calls:,} calls.{because}",
+        evidence=tuple(evidence),
+        do=cure,
+        where=place,
+        effect=Effect.SLOWS,
+    )
+
+
+def _reason(last: FunctionTraced, name: str, called: str | None) -> tuple[str, tuple[str, ...]]:
+    at = f" at {called}" if called else ""
+    if last.why == "made anew":
+        return f"the function is made anew before it is called{at}", (f"make {name} once, outside the loop, and call it there",)
+    kind, _, argument = last.why.partition(" of ")
+    if kind == "value":
+        return f"the Python value of `{argument}` differs{at}", (
+            f"give `{argument}` as a tensor: tf.constant({argument}), or a tf.Variable that is counted up",
+        )
+    if kind == "shape":
+        return f"the shape of `{argument}` differs{at}", (
+            f"pad `{argument}` to one length, or to a few",
+            "or give tf.function an input_signature with None for what varies (or reduce_retracing=True)",
+        )
+    if kind == "type":
+        return f"the type of `{argument}` differs{at}", (f"give `{argument}` always the same kind of value",)
+    return "", ("give the function tensors of one shape, and make it once, outside the loop",)
