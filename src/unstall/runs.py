@@ -113,6 +113,8 @@ def find(name: str) -> RunFolder:
     """A run by path, by name, by the beginning of a name, or `last`."""
     as_path = Path(name)
     if ("/" in name or as_path.is_absolute() or name in {".", ".."}) and as_path.is_dir():
+        if not any(as_path.glob("events-*.jsonl")):
+            raise NoSuchRun(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
         return RunFolder(as_path.resolve())
     runs = list_runs()
     if name == "last" and runs:

@@ -34,7 +34,7 @@ def show(listed: list[dict[str, Any]]) -> None:
 
     out = console()
     if not listed:
-        out.print(f"No runs in {home()}. Start one: unstall run -- python train.py")
+        out.print(f"No runs in {home()}. Start one: unstall run -- python train.py", soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state", "time", "verdict", "where"):
