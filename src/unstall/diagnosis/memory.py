@@ -11,6 +11,7 @@ from unstall.journal.events import HostSampled
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"(\d[\d,]*(?:\.\d*)?)\s*([kmgt]?)i?b(?:ytes?)?\b", re.IGNORECASE)
 RATE_SAMPLES = 4
+FILLING_SHARE = 0.3  # below this share of a limit, growth is that of any start
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ def seconds_left(hosts: Sequence[HostSampled]) -> float | None:
     recent = list(hosts)[-RATE_SAMPLES:]
     rate, last = rate_bytes_s(recent), room(recent[-1]) if recent else None
     return last.left_bytes / rate if last is not None and rate > 0 else None
+
+
+def is_filling(hosts: Sequence[HostSampled]) -> bool:
+    last = room(hosts[-1]) if hosts else None
+    return last is not None and last.share >= FILLING_SHARE
 
 
 def size(count: float) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
-from unstall.diagnosis.memory import seconds_left
+from unstall.diagnosis.memory import is_filling, seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES
 from unstall.journal.events import Event, HostSampled, ProbeFailed, StackSampled, StallBegan, StallEnded, VerdictReached
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
-from unstall.signals import stacks
+from unstall.signals import sources, stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
@@ -122,10 +122,13 @@ class Watch:
 
     def _look_at_pressure(self) -> None:
         """While memory runs full: where the program stands. After a kill it is too late to ask."""
-        left = seconds_left(self.journal.of(HostSampled))
-        if left is not None and left < FULL_SOON_S and self._pressure_samples < MOST_PRESSURE_SAMPLES:
+        hosts = self.journal.of(HostSampled)
+        left = seconds_left(hosts)
+        if left is not None and left < FULL_SOON_S and is_filling(hosts) and self._pressure_samples < MOST_PRESSURE_SAMPLES:
             self._pressure_samples += 1
-            self._sample_stack(self.training_pid())
+            sample = self._sample_stack(self.training_pid())
+            if isinstance(sample, StackSampled):
+                self.note(*sources.read([sample]))
 
     def examine(self) -> Diagnosis:
         self.read()
@@ -250,13 +253,14 @@ class Watch:
         host = self.journal.last(HostSampled)
         return host is not None and host.cpu_cores >= BUSY_CORES
 
-    def _sample_stack(self, pid: int, native: bool = False, main: bool = True) -> None:
+    def _sample_stack(self, pid: int, native: bool = False, main: bool = True) -> Event | None:
         if self._stacks_refused:
-            return
+            return None
         event = stacks.sample(pid, native=native, main=main)
         if not isinstance(event, StackSampled) and main and not native:
             self._stacks_refused = "ptrace" in getattr(event, "missing", "")
         self.note(event)
+        return event
 
     def _others(self, pid: int) -> list[int]:
         """The other processes of the program that run Python."""
