@@ -20,21 +20,37 @@ from unstall.journal.events import ErrorRaised, WarningShown
 LOGGERS = ("tensorflow", "absl", "jax", "keras")
 LONGEST_MESSAGE = 4000
 MOST_WARNINGS = 200
+LONGEST_CHAIN = 4
+LONGEST_LINK = 1000
 
 
 def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: Any, fatal: bool) -> ErrorRaised:
-    module = kind.__module__
-    name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
     return ErrorRaised(
         at=time.time(),
-        kind=name,
+        kind=_name(kind),
         message=str(error)[:LONGEST_MESSAGE],
         frames=traceback_frames(traceback),
         fatal=fatal,
         thread=threading.current_thread().name,
         phase=probe.phase,
         step=probe.train.done if probe.fit_depth else -1,
+        chain=_led_to(error),
     )
+
+
+def _name(kind: type[BaseException]) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _led_to(error: Any) -> list[str]:
+    """The errors that an error was raised from, or while handling."""
+    told: list[str] = []
+    for _ in range(LONGEST_CHAIN):
+        error = getattr(error, "__cause__", None) or getattr(error, "__context__", None)
+        if error is None:
+            break
+        told.append(f"{_name(type(error))}: {error}"[:LONGEST_LINK])
+    return told
 
 
 def install(probe: Probe) -> None:
