@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside.guessing import guessing_of
 from unstall.inside.own_loop import loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
@@ -173,14 +174,17 @@ class LookingIterator:
         self._generator = generator
         self._source = source
         self._probe = probe
+        self._guessing = guessing_of(probe)
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
         batch = next(self._generator)
-        if self._probe.active and not self._source.varies:
-            self._probe.shield.call("batches", self._source.see, batch, self._where)
+        if self._probe.active:
+            if not self._source.varies:
+                self._probe.shield.call("batches", self._source.see, batch, self._where)
+            self._probe.shield.call("labels", self._guessing.batch, batch)
         return batch
 
     def _where(self) -> Optional[str]:

@@ -64,6 +64,8 @@ class TapeWatcher:
             self._missing(frame, target, variables, gradients, eager)
         stack = self._loop.calls.stack
         if stack:
+            if stack[0] not in self._loop.trainers and not eager:
+                self._loop.traced_loss(target)
             self._loop.trainers.add(stack[0])  # the tf.function around it is what trains
         elif eager:
             place = None if frame is None else (frame.f_code, frame.f_lineno)
@@ -149,11 +151,11 @@ def walk(loss: Any, missing: list[Any]) -> tuple[list[Any], Optional[str], str]:
     graph = loss.op.graph
     inside = {id(outer): inner.op for outer, inner in getattr(graph, "captures", ())}
     entries = {inside[id(handle)]: variable for variable in missing if id(handle := _handle(variable)) in inside}
-    behind = _behind(loss.op)
-    feeding = [variable for entry, variable in entries.items() if entry in behind]
-    carrying = {entry for entry in entries if entry in behind}
+    used = behind(loss.op)
+    feeding = [variable for entry, variable in entries.items() if entry in used]
+    carrying = {entry for entry in entries if entry in used}
     cutting = None
-    for operation in sorted(behind, key=lambda operation: operation._id):
+    for operation in sorted(used, key=lambda operation: operation._id):
         if operation in carrying or not any(tensor.op in carrying for tensor in operation.inputs):
             continue
         if operation.type in _SHAPES:
@@ -174,7 +176,7 @@ def _handle(variable: Any) -> Any:
     return getattr(inner if hasattr(inner, "handle") else variable, "handle", None)
 
 
-def _behind(operation: Any) -> set[Any]:
+def behind(operation: Any) -> set[Any]:
     """All that the value of an operation depends on."""
     seen = {operation}
     waiting = [operation]

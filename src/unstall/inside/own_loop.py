@@ -19,6 +19,7 @@ from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
 from unstall.inside.traces import TracedFunction, traces_of
+from unstall.journal.events import LoopSeen
 
 READ_LOSS_EVERY_S = 0.1
 ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
@@ -72,10 +73,12 @@ class OwnLoop:
         self.on_end: list[Callable[[Any], None]] = []  # called with an iterator that is used up
         self.on_apply: list[Callable[[Any, Any, Any], None]] = []  # called as (optimizer, gradients, variables)
         self.on_missing: list[Callable[[list[Any]], None]] = []  # told the variables that got no gradient
+        self.on_first_loss: list[Callable[[Any], None]] = []  # told the loss of a step that is traced for the first time
         self.on_eager_step: list[Callable[[Any], None]] = []  # called with the user's frame
         self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
         self._clock: Any = None
         self._others = 0
+        self._told_others = False
         self._thread = 0
         self._epoch = 0
         self._set: Any = None  # the token of the data set that feeds the training
@@ -100,6 +103,9 @@ class OwnLoop:
         if self._clock is None:
             self._clock = clock
         if clock != self._clock:
+            if not self._told_others:
+                self._told_others = True
+                self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "turns"}))
             self._others += 1
             if self._others < ANOTHER_CLOCK_AFTER:
                 return
@@ -196,6 +202,11 @@ class OwnLoop:
         """These got no gradient."""
         for look in self.on_missing:
             look(variables)
+
+    def traced_loss(self, loss: Any) -> None:
+        if self.is_mine():
+            for look in self.on_first_loss:
+                look(loss)
 
     def progressed(self) -> None:
         """Something of TensorFlow's has been done, if not a step."""

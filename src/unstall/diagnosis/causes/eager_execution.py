@@ -10,7 +10,8 @@ by `run_eagerly=True` in compile, by `tf.config.run_functions_eagerly(True)`, or
 How we know
 -----------
 A few steps are profiled: how long was spent inside operations, and how long in the framework's Python code between them. It
-is said only where that Python code takes most of the step, in hundreds of operations.
+is said only where that Python code takes most of the step, in hundreds of operations; in a loop of one's own, where eager may be
+meant, only in thousands.
 
 When this is wrong
 ------------------
@@ -32,7 +33,8 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("device_unused",)
 LEAST_SHARE = 0.5  # of a step's time that is the framework's Python code
-LEAST_OPERATIONS = 100  # in a step
+LEAST_OPERATIONS = 100  # in a step, where a switch was left on
+LEAST_OPERATIONS_OWN_LOOP = 1000  # in a step of one's own loop, where eager may well be meant
 LEAST_STEP_S = 0.008  # shorter steps are not worth the word
 LEAST_PROFILES = 2
 LEAST_LOST_S = 5.0  # in the whole training
@@ -55,10 +57,14 @@ def examine(journal: Journal) -> Verdict:
     groups = [group for group in train_groups(journal) if group.first > 0]
     step_s = median([group.seconds / (group.last - group.first + 1) for group in groups]) if groups else 0.0
     lost_s = min(shares) * sum(group.seconds for group in groups)
-    small = any(event.facts["operations"] < LEAST_OPERATIONS for event in recent)
+    small = any(event.facts["operations"] < _least_operations(event) for event in recent)
     if min(shares) < LEAST_SHARE or small or step_s < LEAST_STEP_S or lost_s < LEAST_LOST_S:
         return Clear("the operations themselves take the time, or it is not worth the word")
     return _found(journal, recent, min(shares), step_s)
+
+
+def _least_operations(event: LoopSeen) -> int:
+    return LEAST_OPERATIONS_OWN_LOOP if event.facts["why"] == "own loop" else LEAST_OPERATIONS
 
 
 _WHY = {
@@ -91,7 +97,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
         summary=f"The training step runs eagerly: {reason}{at}. {percent} of a step is Python between small operations.",
         evidence=(
             Evidence(profiled, share, LEAST_SHARE, events),
-            Evidence(size, seen["operations"], LEAST_OPERATIONS, events),
+            Evidence(size, seen["operations"], _least_operations(profiles[-1]), events),
         ),
         do=(cure,),
         where=place,

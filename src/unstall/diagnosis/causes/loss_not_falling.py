@@ -1,0 +1,103 @@
+"""After long training the loss still stands where mere guessing would put it, and nothing else explains why.
+
+What it is
+----------
+The weights change, the loss does not fall: it stands at what one gets by guessing each label as often as it occurs. Then
+the labels say nothing about the inputs, as the model is given them: they were shuffled apart, read in another order, or
+paired with the wrong inputs. Or the inputs hold nothing of what is asked.
+
+How we know
+-----------
+The level of guessing is known from the labels (or the number of classes) for cross-entropies, and from the variance of the
+targets for squared errors. The loss has been at that level for most of a long training, without a trend. This is the last
+resort: it is said only where no other cause was found, and never for certain.
+
+When this is wrong
+------------------
+If the task is merely hard to begin with: some losses stand still for long and then fall.
+
+What to do
+----------
+Look at a few examples with their labels, as they come out of the pipeline. Shuffle inputs and labels together. Then see whether
+the model can learn one batch by heart.
+"""
+
+from __future__ import annotations
+
+from statistics import mean, stdev
+
+from unstall.diagnosis.loops import current_fit, facts, not_inside, steps_done, train_groups
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import LoopSeen, StepsEnded
+from unstall.journal.reader import Journal
+
+LEAST_STEPS = 2000
+LEAST_EPOCHS = 4
+LEAST_SECONDS = 18.0
+LEAST_READINGS = 12  # groups of steps with a loss
+BEST = 0.97  # a loss below this share of the guessing level is better than guessing
+WORST = 1.06  # a loss above this share is worse than guessing: something else is wrong
+LEAST_TREND = 0.004  # a fall by this share of the level from the first half to the second is a fall
+STANDARD_ERRORS = 2.5  # a difference of more than so many is a trend
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    fit, groups = current_fit(journal), train_groups(journal)
+    if fit is None or not groups:
+        return Clear("no training was seen")
+    levels = facts(journal, "guessing")
+    if not levels:
+        return Unknown("the loss that guessing would give", "")
+    if facts(journal, "turns"):
+        return Clear("several losses take turns: they need not fall")
+    readings = [group for group in groups if group.loss is not None and group.first > 0]
+    seconds = groups[-1].at - fit.at
+    if (
+        steps_done(groups) < LEAST_STEPS
+        or seconds < LEAST_SECONDS
+        or len(readings) < LEAST_READINGS
+        or groups[-1].epoch + 1 < LEAST_EPOCHS
+    ):
+        return Clear("too early to tell")
+    changed = [sample for sample in facts(journal, "weights", fit.at) if sample.facts["changed"]]
+    if not changed:
+        return Clear("the weights do not change: another matter")
+    level = levels[-1].facts["level"]
+    late = readings[len(readings) // 3 :]
+    losses = [group.loss for group in late if group.loss is not None]
+    if not BEST * level <= mean(losses) <= WORST * level or _falls(losses, level):
+        return Clear("the loss falls, or is better than guessing")
+    return _found(levels[-1], late, mean(losses), steps_done(groups), changed[-1])
+
+
+def _falls(losses: list[float], level: float) -> bool:
+    """Whether the second half lies below the first by more than chance or a trifle."""
+    middle = len(losses) // 2
+    first, second = losses[:middle], losses[middle:]
+    fall = mean(first) - mean(second)
+    error = (stdev(first) ** 2 / len(first) + stdev(second) ** 2 / len(second)) ** 0.5
+    return fall > LEAST_TREND * level or (fall > STANDARD_ERRORS * error and fall > LEAST_TREND * level / 4)
+
+
+def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, changed: LoopSeen) -> Found:
+    guess = level.facts["level"]
+    source = f"from {level.facts['labels']:,} labels" if level.facts["labels"] else f"{level.facts['classes']} classes"
+    stands = f"it stands at {loss:.4g}, and guessing gives {guess:.4g}"
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"The loss does not fall: {stands}. The labels seem to say nothing about the inputs.",
+        evidence=(
+            Evidence(f"the loss is {loss:.4g}; guessing gives {guess:.4g} ({source})", loss, guess, (level, late[-1])),
+            Evidence(f"no trend over {late[-1].last - late[0].first + 1:,} of {steps:,} steps", steps, LEAST_STEPS, tuple(late)),
+            Evidence("the weights do change", None, None, (changed,)),
+        ),
+        do=(
+            "look at a few inputs with their labels as they come out of the pipeline: do they belong together?",
+            "shuffle inputs and labels together, by one permutation",
+            "see whether the model can learn one batch by heart: dataset.take(1).repeat()",
+        ),
+        effect=Effect.SPOILS,
+    )
