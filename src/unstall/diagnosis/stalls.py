@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unstall.diagnosis.stacks import position, same_position_in
-from unstall.diagnosis.standing import awaited, standing_s, stands
+from unstall.diagnosis.standing import asleep_in, standing_s, stands
 from unstall.diagnosis.verdict import Evidence
 from unstall.journal.events import (
     ChildSeen,
@@ -32,9 +32,10 @@ class Still:
     pid: int
     is_main: bool  # of the process that trains
     thread: ThreadStack  # with native frames where there are some
-    samples: tuple[StackSampled, ...]
-    awaits: str | None  # what the kernel says it waits on
-    stood_s: float | None = None
+    samples: tuple[StackSampled, ...]  # of its process
+    call: str | None  # the system call it sleeps in, as far as the kernel tells
+    awaits: str | None  # what that call waits on
+    kernel_name: str = ""  # of the thread
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Stall:
                 continue
             deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
             shown = deep if position(deep) == position(thread) else thread
-            on = awaited(self.threads, pid, thread["id"])
-            result.append(Still(pid, samples[-1].main, shown, tuple(samples), on, stood))
+            call, on, name = asleep_in(self.threads, pid, thread["id"])
+            result.append(Still(pid, samples[-1].main, shown, tuple(samples), call, on, name))
         return result
 
     def source(self, file: str, line: int) -> SourceRead | None:

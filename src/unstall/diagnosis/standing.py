@@ -46,10 +46,11 @@ def stands(seconds: float | None, least_s: float = LONG_S) -> bool:
     return seconds is None or seconds >= least_s
 
 
-def awaited(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> str | None:
-    """What the system call that it sleeps in waits on: 'a connection to 10.0.0.7:443', '/data/cache.bin'."""
+def asleep_in(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str | None, str | None, str]:
+    """The system call that it sleeps in, what that waits on, and the thread's name for the kernel:
+    ('recvfrom', 'a connection to 10.0.0.7:443', 'python')."""
     for event in reversed(list(seen)):
         look = find(event, thread) if event.pid == pid else None
-        if look is not None and look.get("on"):
-            return str(look["on"])
-    return None
+        if look is not None and look.get("call"):
+            return str(look["call"]), look.get("on"), str(look.get("name") or "")
+    return None, None, ""

@@ -28,23 +28,49 @@ _WAITS = (
     ("gzip.py", "", "a file"),
     ("shutil.py", "", "a file"),
 )
-_NATIVE = (
-    ("recv", "the network"),
-    ("connect", "the network"),
-    ("accept", "a connection"),
-    ("poll", "a file or socket to become ready"),
-    ("select", "a file or socket to become ready"),
-    ("nanosleep", "a sleep to end"),
-    ("PyThread_acquire_lock", "a lock"),
-    ("futex", "a lock"),
-    ("read", "a file or pipe"),
-    ("open", "a file to open"),
-)
+# Functions of the C library and of the interpreter, by their whole name, and system calls alike.
+_SYSTEM = {
+    "recv": "the network",
+    "recvfrom": "the network",
+    "recvmsg": "the network",
+    "send": "the network",
+    "sendto": "the network",
+    "sendmsg": "the network",
+    "connect": "the network",
+    "accept": "a connection",
+    "accept4": "a connection",
+    "poll": "a file or socket to become ready",
+    "ppoll": "a file or socket to become ready",
+    "select": "a file or socket to become ready",
+    "pselect6": "a file or socket to become ready",
+    "epoll_wait": "a file or socket to become ready",
+    "epoll_pwait": "a file or socket to become ready",
+    "nanosleep": "a sleep to end",
+    "clock_nanosleep": "a sleep to end",
+    "pause": "a signal",
+    "read": "a file or pipe",
+    "readv": "a file or pipe",
+    "pread64": "a file",
+    "open": "a file to open",
+    "open64": "a file to open",
+    "openat": "a file to open",
+    "flock": "a lock on a file",
+    "fcntl": "a lock on a file",
+    "fcntl64": "a lock on a file",
+    "fsync": "a disk",
+    "wait4": "another process to end",
+    "waitpid": "another process to end",
+    "waitid": "another process to end",
+    "PyThread_acquire_lock_timed": "a lock",
+}
 LOOKED_AT = 6
 
 
-def waits_for(thread: ThreadStack) -> str | None:
-    """In words, or None if nothing says so. Stops at the user's own frame: what lies outside it is not what it waits in."""
+def waits_for(thread: ThreadStack, call: str | None = None) -> str | None:
+    """In words, or None if nothing says so. `call` is the system call that the thread sleeps in, where it is known.
+
+    Stops at the user's own frame: what lies outside it is not what it waits in.
+    """
     for frame in thread["frames"][: LOOKED_AT * 2]:
         if frame["module"]:
             continue
@@ -53,11 +79,12 @@ def waits_for(thread: ThreadStack) -> str | None:
         words = _python_wait(frame)
         if words:
             return words
+    if call in _SYSTEM:
+        return _SYSTEM[call]
     for frame in thread["frames"][:LOOKED_AT]:
-        if frame["module"]:
-            for name, words in _NATIVE:
-                if name in frame["function"]:
-                    return words
+        name = frame["function"].removeprefix("__").removeprefix("libc_")
+        if frame["module"] and name in _SYSTEM:
+            return _SYSTEM[name]
     return None
 
 

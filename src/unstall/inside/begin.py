@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.inside import exceptions, experiments, probe
+from unstall.inside import exceptions, experiments, own_signals, probe
 from unstall.inside.imports import AfterImport
 from unstall.inside.probe import Probe
 from unstall.journal.descriptors import out_of_the_way
@@ -42,6 +42,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     atexit.register(_ended, new)
     new.shield.call("ptrace permission", _allow_stack_samples)
     new.shield.call("errors", exceptions.install, new)
+    new.shield.call("own signals", own_signals.install, new)
     new.shield.call("fatal errors", _note_fatal_errors, run)
     new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)

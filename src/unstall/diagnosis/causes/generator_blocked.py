@@ -2,14 +2,15 @@
 
 What it is
 ----------
-A generator, a PyDataset or a Python function in the pipeline waits for something that does not come: the network, a
-queue, a lock, another process. No error is raised, so the training waits without a word.
+A generator, a PyDataset, a worker of a data loader or a Python function in the pipeline waits for something that does not
+come: the network, a queue, another process, a file. No error is raised, so the training waits without a word.
 
 How we know
 -----------
-No step has ended for much longer than the run's history allows and the program uses next to no CPU. A thread stands in
-the program's own input code, called by the framework's data machinery, and has stood at the same line in every stack
-sample.
+No step has ended for much longer than the run's history allows and the program uses next to no CPU. A thread, of the
+program itself or of one of its worker processes, stands in the program's own input code: called by the framework's data
+machinery, in a generator that a loop goes through, or in the loop that trains. It has stood at the same line in every stack
+sample, and the kernel says that it has slept, or only looked and slept again, all the while.
 
 When this is wrong
 ------------------
@@ -24,15 +25,14 @@ training: download or cache the files first.
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, same_position_in, where
-from unstall.diagnosis.stalls import Stall, current_stall
+from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import Frame, SampleFailed, StackSampled, ThreadStack
+from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, SampleFailed, ThreadStack
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline")
-LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
+EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
 # Files of the frameworks that call the user's input code.
 _MACHINERY = (
@@ -44,6 +44,8 @@ _MACHINERY = (
     "/tf_keras/src/utils/data_utils.py",
     "torch/utils/data/",
 )
+_TRAINING = frozenset({"train", "loop", "first_step", "validate"})
+_NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
 
 
 def examine(journal: Journal) -> Verdict:
@@ -55,10 +57,15 @@ def examine(journal: Journal) -> Verdict:
         return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
     if stall.is_busy:
         return Clear("the program works: slow, not blocked")
-    for thread in stall.samples[-1].threads:
-        frames = input_frames(thread)
-        if frames and stands_still(stall, thread):
-            return _found(journal, stall, thread, frames)
+    standing = stall.still()
+    for still in standing:
+        frames = input_frames(still.thread)
+        if frames and waits_for(still.thread, still.call) != "room in a queue":
+            return _found(journal, stall, still, frames, "Your input code has not given a batch")
+    for still in standing:
+        frames = loop_frames(journal, stall, still)
+        if frames:
+            return _found(journal, stall, still, frames, "Your training loop has not got its next batch")
     return Clear("no thread stands in the program's own input code")
 
 
@@ -75,26 +82,44 @@ def input_frames(thread: ThreadStack) -> list[Frame]:
     return []
 
 
-def stands_still(stall: Stall, thread: ThreadStack) -> bool:
-    """The same line in all samples of the stall. Samples that began while it still moved do not count."""
-    samples = stall.samples[-3:]
-    return len(samples) >= LEAST_SAMPLES and same_position_in(samples, thread) == len(samples)
+def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
+    """The user's frames of a main thread that waits, in its own loop, for what it would train on next."""
+    frames = user_frames(still.thread)
+    if still.thread["name"] != "MainThread" or not frames or waits_for(still.thread, still.call) in (None, *_NOT_INPUT):
+        return []
+    trains = journal.last(FrameworkLoaded) is not None
+    in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
+    if (trains and in_generator) or (stall.began.phase in _TRAINING and _beside_training(journal, stall, frames)):
+        return frames
+    return []
 
 
-def _found(journal: Journal, stall: Stall, thread: ThreadStack, frames: list[Frame]) -> Found:
+def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> bool:
+    """Whether a frame stands in the very loop that calls the training step, and not in that call itself."""
+    fit = journal.last(FitBegan)
+    if fit is None or fit.api != "own_loop" or not fit.where:
+        return False
+    file, _, line = fit.where.rpartition(":")
+    for frame in frames:
+        source = stall.source(frame["file"], frame["line"])
+        same_file = frame["file"].endswith(file.lstrip("./"))
+        if source and source.loop and same_file and source.loop[0] <= int(line) <= source.loop[1] and frame["line"] != int(line):
+            return True
+    return False
+
+
+def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str) -> Found:
     folder = program_folder(journal)
     place = where(frames[0], folder)
-    awaited = waits_for(_with_native(stall, thread))
-    called = f", called at {where(frames[1], folder)}" if len(frames) > 1 else ""
-    waiting = f"waits for {awaited} " if awaited else "stands still "
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
-    count = len(stall.samples[-3:])
+    process = "" if still.is_main else f" of worker process {still.pid}"
+    count = len(still.samples)
     evidence = [
         Evidence(
-            f"the input's thread stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
+            f"the input's thread{process} stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
             place,
             None,
-            stall.samples[-3:],
+            still.samples,
         ),
         stall.lateness(),
     ]
@@ -102,8 +127,8 @@ def _found(journal: Journal, stall: Stall, thread: ThreadStack, frames: list[Fra
     if idle:
         evidence.insert(1, idle)
     return Found(
-        certainty=Certainty.CERTAIN if count >= 3 else Certainty.LIKELY,
-        summary=f"Your input code has not given a batch{since}. It {waiting}in {frames[0]['function']} at {place}{called}.",
+        certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
+        summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",
         evidence=tuple(evidence),
         do=(
             "give what it waits for a timeout and a retry, so that silence becomes an error",
@@ -113,9 +138,15 @@ def _found(journal: Journal, stall: Stall, thread: ThreadStack, frames: list[Fra
     )
 
 
-def _with_native(stall: Stall, thread: ThreadStack) -> ThreadStack:
-    """The same thread with its native frames, where a native sample was taken."""
-    native: StackSampled | None = stall.native
-    if native is None:
-        return thread
-    return next((other for other in native.threads if other["id"] == thread["id"]), thread)
+def waiting(still: Still) -> str:
+    words = waits_for(still.thread, still.call)
+    if still.awaits and words:
+        return f"waits for {words} ({still.awaits})"
+    if still.awaits or words:
+        return f"waits for {still.awaits or words}"
+    return "stands still"
+
+
+def called(frames: list[Frame], folder: str) -> str:
+    """Where the user's code called it, if that is another line of the user's."""
+    return f", called at {where(frames[1], folder)}" if len(frames) > 1 else ""

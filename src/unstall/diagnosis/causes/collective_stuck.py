@@ -1,0 +1,100 @@
+"""The training waits in an operation that all processes must take part in, and one of them does not.
+
+What it is
+----------
+An all-reduce, a broadcast or a barrier ends when every process of the run has entered it. If one process has fewer batches
+and leaves its loop, evaluates or saves alone, waits for its input or has stopped, the others wait in the operation for ever.
+
+How we know
+-----------
+A step takes much longer than the run's history allows. The stack shows a thread in a collective operation (of
+torch.distributed, gloo, NCCL, JAX or MPI) at the same place in every sample; or it waits in a step of TensorFlow while
+TensorFlow's collective threads are up, it is connected to other processes, and the program uses no CPU. Where the other
+processes run on this machine, their stacks show where they are instead.
+
+When this is wrong
+------------------
+When another process is merely slow: it saves a large checkpoint, or its disk is slow. When it comes, the verdict is taken
+back.
+
+What to do
+----------
+Let all processes run the same number of steps and call the same operations in the same order: repeat or cut the data to an
+equal number of batches, and do what only one process does (saving, logging) without leaving the others in a barrier for
+long. Look at the process that is named here first.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis import clusters
+from unstall.diagnosis.stacks import program_folder, user_frames, where
+from unstall.diagnosis.stalls import Stall, Still, current_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.events import SampleFailed
+from unstall.journal.reader import Journal
+
+EXPLAINS = ()
+
+
+def examine(journal: Journal) -> Verdict:
+    stall = current_stall(journal)
+    if stall is None:
+        return Clear("the program makes progress")
+    if not stall.samples:
+        failed = journal.last(SampleFailed)
+        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    if stall.is_busy:
+        return Clear("a process of the program works: slow, not stuck")
+    standing = stall.still()
+    inside = [(still, name) for still in standing if (name := clusters.in_collective(stall, still)) and user_frames(still.thread)]
+    if not inside:
+        return Clear("no thread waits in a collective operation")
+    still, name = inside[0]
+    absent = _absent(standing, {each.pid for each, _ in inside})
+    return _found(journal, stall, still, name, absent)
+
+
+def _absent(standing: list[Still], inside: set[int]) -> list[Still]:
+    """Main threads of the other processes, which are somewhere else."""
+    return [
+        each for each in standing if each.pid not in inside and each.thread["name"] == "MainThread" and user_frames(each.thread)
+    ]
+
+
+def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list[Still]) -> Found:
+    folder = program_folder(journal)
+    users = user_frames(still.thread)
+    place = where(users[0], folder)
+    count = len(still.samples)
+    evidence = [
+        Evidence(
+            f"process {still.pid} waits in a collective of {name} at {place} ({count} of {count} samples)",
+            place,
+            None,
+            still.samples,
+        )
+    ]
+    tale = ""
+    for other in absent[:3]:
+        at = where(user_frames(other.thread)[0], folder)
+        words = waits_for(other.thread, other.call)
+        doing = f"waits for {words}" if words else "stands still"
+        evidence.append(Evidence(f"process {other.pid} is not in it: it {doing} at {at}", at, None, other.samples))
+        tale = tale or f" Process {other.pid} does not take part: it {doing} at {at}."
+    cluster = clusters.of(stall, still.pid)
+    if cluster is not None and cluster.connections:
+        others = ", ".join(clusters.peers(stall, still.pid)[:4])
+        evidence.append(Evidence(f"it is connected to {others}", len(cluster.connections), None, (cluster,)))
+    idle = stall.idleness()
+    evidence += [*([idle] if idle else []), stall.lateness()]
+    return Found(
+        Certainty.CERTAIN if absent else Certainty.LIKELY,
+        f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}",
+        tuple(evidence),
+        (
+            "give every process the same number of steps, and the same operations in the same order",
+            "look at what the process that does not take part is doing, and why",
+        ),
+        place,
+    )

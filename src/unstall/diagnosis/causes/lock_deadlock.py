@@ -1,0 +1,203 @@
+"""Threads of the program wait for each other's locks, or one for a lock that it holds itself, so that none ever goes on.
+
+What it is
+----------
+Two threads each hold a lock and want the other's; or a function takes a plain Lock and calls one that takes it again; or a
+lock was taken and never given back. None of it raises an error: the threads wait for ever.
+
+How we know
+-----------
+The program stands still and uses next to no CPU. A thread stands at a line that takes a lock, in every stack sample. The
+program's own source around the lines of all stacks says which locks each thread holds: `with a:` around the line, or
+`a.acquire()` before it. Where these close a ring, or a thread wants what it holds, the verdict is certain.
+
+When this is wrong
+------------------
+Locks are told apart by their names in the source. Two objects of one class have two locks of the same name: a thread that
+holds the one and waits for the other may wait for a third thread, which is slow and not shown.
+
+What to do
+----------
+Take locks in one order everywhere, or use one lock for both things. Where a function is called with the lock held, make the
+lock a threading.RLock or move the call out of the `with`. Never acquire without a `with` or a try/finally.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.causes.generator_blocked import input_frames
+from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
+from unstall.diagnosis.stacks import program_folder, where
+from unstall.diagnosis.stalls import Stall, current_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.events import SampleFailed
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("generator_blocked",)
+
+_FOR_ANOTHER_THREAD = (
+    "a queue",
+    "room in a queue",
+    "a future",
+    "a thread to end",
+    "an event that another thread must set",
+    "a pool of worker processes",
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    stall = current_stall(journal)
+    if stall is None:
+        return Clear("the program makes progress")
+    if not stall.samples:
+        failed = journal.last(SampleFailed)
+        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    if stall.is_busy:
+        return Clear("the program works")
+    waiting = [waiter for waiter in waiters(stall) if not _is_forked(stall, waiter)]
+    if not waiting:
+        return Clear("no thread waits for a lock")
+    if not _training_waits(stall, waiting):
+        return Clear("the thread that waits for a lock holds nobody up")
+    folder = program_folder(journal)
+    return (
+        _ring(stall, waiting, folder)
+        or _twice(stall, waiting, folder)
+        or _held_by_a_waiting_thread(stall, waiting, folder)
+        or _left_behind(stall, waiting, folder)
+    )
+
+
+def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
+    ring = cycle(waiting)
+    if not ring:
+        return None
+    first = min(ring, key=_distance_from_training)
+    start = ring.index(first)
+    ring = ring[start:] + ring[:start]
+    tales = [
+        f"{_name(waiter)} holds {_held(waiter, ring[number - 1])} and waits for {_wanted(waiter)}"
+        f" at {where(waiter.frame, folder)}"
+        for number, waiter in enumerate(ring)
+    ]
+    evidence = [_evidence(f"{tale} ({_count(waiter)})", waiter) for tale, waiter in zip(tales, ring, strict=True)]
+    return Found(
+        Certainty.CERTAIN,
+        f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(tales) + ".",
+        (*evidence, *_state(stall)),
+        ("take these locks in the same order everywhere", "or guard both things with one lock"),
+        where(first.frame, folder),
+    )
+
+
+def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
+    for waiter in waiting:
+        held = taken_twice(waiter)
+        if held is None:
+            continue
+        others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])
+        place = where(waiter.frame, folder)
+        return Found(
+            Certainty.LIKELY if others else Certainty.CERTAIN,
+            f"{_name(waiter)} takes {held.lock.name} at {place} although it holds it already, since"
+            f" {where(held.frame, folder)}. A plain Lock cannot be taken twice.",
+            (
+                _evidence(f"it stands at {place} and is called from inside `with {held.lock.name}` ({_count(waiter)})", waiter),
+                *_state(stall),
+            ),
+            (f"make {held.lock.name} a threading.RLock", "or call the inner function after the `with`"),
+            place,
+        )
+    return None
+
+
+def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
+    """One waits for a lock, and who holds it waits for another thread's work: most likely for that of the first."""
+    for waiter in sorted(waiting, key=_distance_from_training):
+        for holding in holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
+            other = next((still for still in stall.still() if still.thread["id"] == holding.thread["id"]), None)
+            words = waits_for(other.thread, other.call) if other else None
+            if words in _FOR_ANOTHER_THREAD:
+                return _held_up(stall, waiter, holding, str(words), folder)
+    return None
+
+
+def _held_up(stall: Stall, waiter: Waiter, holding: Holding, words: str, folder: str) -> Found:
+    place, at = where(waiter.frame, folder), where(holding.frame, folder)
+    holder = holding.thread["name"] or "another thread"
+    return Found(
+        Certainty.LIKELY,
+        f"{_name(waiter)} waits for {holding.lock.name} at {place}. {holder} holds it at {at} and itself waits for {words}.",
+        (
+            _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
+            _evidence(f"{holder} stands at {at}, inside `with {holding.lock.name}`", waiter),
+            *_state(stall),
+        ),
+        (f"do not wait for {words} while holding {holding.lock.name}",),
+        place,
+    )
+
+
+def _left_behind(stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
+    """Nobody's stack shows that it holds the lock: it was taken and not given back."""
+    for waiter in sorted(waiting, key=_distance_from_training):
+        if not waiter.wants or holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
+            continue
+        place = where(waiter.frame, folder)
+        return Found(
+            Certainty.LIKELY,
+            f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread is in code that holds it."
+            " It was taken and not given back.",
+            (_evidence(f"it stands at {place} ({_count(waiter)})", waiter), *_state(stall)),
+            (f"take {_wanted(waiter)} only by `with`, so that an error gives it back too",),
+            place,
+        )
+    return Clear("who holds the lock works, or waits for something outside the program")
+
+
+def _is_forked(stall: Stall, waiter: Waiter) -> bool:
+    """A lock that came locked into a forked child is another cause."""
+    return any(child.pid == waiter.still.pid and child.forked for child in stall.relatives)
+
+
+def _training_waits(stall: Stall, waiting: list[Waiter]) -> bool:
+    """Whether the training can be waiting for one of these threads."""
+    if any(waiter.still.thread["name"] == "MainThread" or input_frames(waiter.still.thread) for waiter in waiting):
+        return True
+    mains = [
+        still for still in stall.still() if still.is_main and (still.thread["name"] == "MainThread" or input_frames(still.thread))
+    ]
+    return any(waits_for(still.thread, still.call) in _FOR_ANOTHER_THREAD for still in mains)
+
+
+def _distance_from_training(waiter: Waiter) -> int:
+    return 0 if waiter.still.thread["name"] == "MainThread" else 1 if input_frames(waiter.still.thread) else 2
+
+
+def _name(waiter: Waiter) -> str:
+    name = waiter.still.thread["name"]
+    if name == "MainThread":
+        return "The main thread"
+    return f"Thread {name}" if name else "The input's thread" if input_frames(waiter.still.thread) else "A thread"
+
+
+def _wanted(waiter: Waiter) -> str:
+    return " or ".join(lock.name for lock in waiter.wants) or "a lock"
+
+
+def _held(waiter: Waiter, wanted_by: Waiter) -> str:
+    names = [holding.lock.name for holding in waiter.holds if any(holding.lock.is_same(lock) for lock in wanted_by.wants)]
+    return names[0] if names else "a lock"
+
+
+def _count(waiter: Waiter) -> str:
+    return f"{len(waiter.still.samples)} of {len(waiter.still.samples)} samples"
+
+
+def _evidence(claim: str, waiter: Waiter) -> Evidence:
+    return Evidence(claim, waiter.frame["line"], None, waiter.still.samples)
+
+
+def _state(stall: Stall) -> list[Evidence]:
+    idle = stall.idleness()
+    return [*([idle] if idle else []), stall.lateness()]

@@ -1,0 +1,192 @@
+"""Every thread of a pool waits for work that only the same pool could do, so nothing is ever done.
+
+What it is
+----------
+A task of a pool starts another task in the same pool and waits for it. When as many such tasks run as the pool has threads,
+none is left for what they wait for. It happens with a py_function that calls a tf.function (both need TensorFlow's inter-op
+threads), and with a Python ThreadPoolExecutor or ThreadPool that is given work by its own workers.
+
+How we know
+-----------
+The program stands still and uses next to no CPU. TensorFlow: a thread of its pool stands in a Python function that was
+called from a graph, and that function waits for a tf.function to run. Python: every thread of a pool is in a task, and every
+one of these waits for a future; none is free. All stand at the same line in every stack sample.
+
+When this is wrong
+------------------
+If the tf.function that is waited for is itself held up by something that neither uses CPU nor runs Python, such as a
+collective operation or a read in native code.
+
+What to do
+----------
+TensorFlow: call the function's Python body instead of the tf.function inside a py_function, or write the whole as TensorFlow
+operations; or give the pool more threads: tf.config.threading.set_inter_op_parallelism_threads(n), with n larger than the
+number of such calls at once. Python: give the inner tasks a pool of their own, or call them directly.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
+from unstall.diagnosis.stalls import Stall, Still, current_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import Frame, SampleFailed, ThreadStack
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("generator_blocked",)
+
+_CALLED_FROM_GRAPH = "tensorflow/python/ops/script_ops.py"
+_RUNS_A_FUNCTION = ("tensorflow/python/eager/polymorphic_function/", "tensorflow/python/eager/context.py")
+_POOL_TASK = (("concurrent/futures/thread.py", "run"), ("multiprocessing/pool.py", "worker"))
+_POOL_THREAD = (("concurrent/futures/thread.py", "_worker"), ("multiprocessing/pool.py", "worker"))
+_FUTURE = (("concurrent/futures/_base.py", ""), ("multiprocessing/pool.py", "get"), ("multiprocessing/pool.py", "wait"))
+
+
+def examine(journal: Journal) -> Verdict:
+    stall = current_stall(journal)
+    if stall is None:
+        return Clear("the program makes progress")
+    if not stall.samples:
+        failed = journal.last(SampleFailed)
+        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    if stall.is_busy:
+        return Clear("the program works")
+    still = [each for each in stall.still() if each.is_main]
+    folder = program_folder(journal)
+    return _tensorflow(stall, still, folder) or _python(stall, still, folder) or Clear("no pool is full of waiting threads")
+
+
+# --- TensorFlow's inter-op threads ---
+
+
+def _tensorflow(stall: Stall, still: list[Still], folder: str) -> Found | None:
+    nested = [each for each in still if nested_call(each.thread)]
+    if not nested:
+        return None
+    # Python code called from a graph that waits for anything else is the root, and this is what follows from it.
+    if any(_in_graph(each.thread) and not nested_call(each.thread) for each in still):
+        return None
+    users = user_frames(_innermost(nested).thread)
+    place = where(users[0], folder)
+    count = len(nested)
+    samples = len(nested[0].samples)
+    evidence = [
+        Evidence(
+            f"{count} {'thread' if count == 1 else 'threads'} of TensorFlow's pool stand in a Python function called from a graph"
+            f" and wait for a tf.function, in {users[0]['function']} at {place} ({samples} of {samples} samples)",
+            count,
+            None,
+            nested[0].samples,
+        ),
+        *_state(stall),
+    ]
+    if any("RunSync" in frame["function"] for each in nested for frame in each.thread["frames"]):
+        evidence.insert(
+            1, Evidence("in native code they wait in RunSync for the function to be run", "RunSync", None, nested[0].samples)
+        )
+    return Found(
+        Certainty.CERTAIN,
+        f"{users[0]['function']} at {place} runs inside a py_function and calls a tf.function. Its own thread is of the pool that"
+        f" would have to run that function, and no other is free.",
+        tuple(evidence),
+        (
+            "call the plain Python function inside the py_function, or write it with TensorFlow operations only",
+            "or give TensorFlow more threads: tf.config.threading.set_inter_op_parallelism_threads(n)",
+        ),
+        place,
+    )
+
+
+def _in_graph(thread: ThreadStack) -> bool:
+    """Python code of the user's that TensorFlow called from a graph."""
+    return bool(user_frames(thread)) and any(_CALLED_FROM_GRAPH in frame["file"] for frame in thread["frames"])
+
+
+def nested_call(thread: ThreadStack) -> bool:
+    """Whether it is Python code called from a graph that itself waits for a tf.function."""
+    above: list[Frame] = []
+    for frame in thread["frames"]:
+        if is_native(frame):
+            continue
+        if is_user_file(frame["file"]):
+            break
+        above.append(frame)
+    runs = any(part in frame["file"] for frame in above for part in _RUNS_A_FUNCTION)
+    return runs and _in_graph(thread)
+
+
+def _innermost(nested: list[Still]) -> Still:
+    """Of several, one on TensorFlow's own compute thread: those that tf.data runs may only wait for it."""
+    return next((each for each in nested if each.kernel_name.startswith("tf_Compute")), nested[-1])
+
+
+# --- pools of Python's own ---
+
+
+def _python(stall: Stall, still: list[Still], folder: str) -> Found | None:
+    pools: dict[str, list[ThreadStack]] = {}
+    for thread in stall.samples[-1].threads:
+        if _has(thread, _POOL_THREAD):
+            pools.setdefault(pool_name(thread), []).append(thread)
+    full = {name: threads for name, threads in pools.items() if all(waits_for_a_future(thread) for thread in threads)}
+    others_busy = any(
+        _has(thread, _POOL_TASK) and not waits_for_a_future(thread) and user_frames(thread)
+        for threads in pools.values()
+        for thread in threads
+    )
+    if not full or others_busy:
+        return None
+    name, threads = max(full.items(), key=lambda item: len(item[1]))
+    standing = {each.thread["id"]: each for each in still}
+    if not all(thread["id"] in standing for thread in threads):
+        return None
+    first = standing[threads[0]["id"]]
+    users = user_frames(first.thread)
+    place = where(users[0], folder)
+    seen = len(first.samples)
+    claim = (
+        f"all {len(threads)} threads of pool {name} are in a task that waits for a future, at {place} ({seen} of {seen} samples)"
+    )
+    return Found(
+        Certainty.CERTAIN,
+        f"All {len(threads)} threads of the pool {name} wait, at {place}, for tasks that only the same pool can run.",
+        (Evidence(claim, len(threads), None, first.samples), *_state(stall)),
+        ("give the inner tasks a pool of their own", "or call them directly instead of submitting them"),
+        place,
+    )
+
+
+def pool_name(thread: ThreadStack) -> str:
+    """ThreadPoolExecutor-0 of ThreadPoolExecutor-0_3. The threads of a multiprocessing ThreadPool have no name in common."""
+    name = thread["name"]
+    return re.sub(r"_\d+$", "", name) if re.search(r"_\d+$", name) else "of threads"
+
+
+def waits_for_a_future(thread: ThreadStack) -> bool:
+    """It is in a task, and the task, in the user's code, waits for a result of a pool."""
+    above: list[Frame] = []
+    for frame in thread["frames"]:
+        if is_native(frame):
+            continue
+        if is_user_file(frame["file"]):
+            return _matches(above, _FUTURE) and _has(thread, _POOL_TASK)
+        above.append(frame)
+    return False
+
+
+def _has(thread: ThreadStack, kinds: tuple[tuple[str, str], ...]) -> bool:
+    return _matches([frame for frame in thread["frames"] if not is_native(frame)], kinds)
+
+
+def _matches(frames: list[Frame], kinds: tuple[tuple[str, str], ...]) -> bool:
+    return any(
+        frame["file"].endswith(file) and (not function or frame["function"].rsplit(".", 1)[-1] == function)
+        for frame in frames
+        for file, function in kinds
+    )
+
+
+def _state(stall: Stall) -> list[Evidence]:
+    idle = stall.idleness()
+    return [*([idle] if idle else []), stall.lateness()]

@@ -1,0 +1,140 @@
+"""Who waits for which lock, and who holds it: from the stacks and from the source lines at which threads stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from unstall.diagnosis.stacks import is_native, is_user_file, user_frames
+from unstall.diagnosis.stalls import Stall, Still
+from unstall.journal.events import Frame, StackSampled, ThreadStack
+
+_TAKING = frozenset({"acquire", "__enter__", "_acquireLock", "_acquire_lock"})
+_LOCK_FILES = ("threading.py", "multiprocessing/synchronize.py", "logging/__init__.py", "<frozen importlib._bootstrap>")
+_NATIVE_WAITS = ("PyThread_acquire_lock", "rlock_acquire", "semlock", "SemLock")
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A lock as the source names it. Locks of the same name in two classes are two locks."""
+
+    name: str
+    owner: str  # the class of the method that says `self`, else ""
+
+    def is_same(self, other: Lock) -> bool:
+        if self.name.rsplit(".", 1)[-1] != other.name.rsplit(".", 1)[-1]:
+            return False
+        return not self.owner or not other.owner or self.owner == other.owner
+
+
+@dataclass(frozen=True)
+class Holding:
+    lock: Lock
+    frame: Frame
+    thread: ThreadStack
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """A thread that does not get a lock."""
+
+    still: Still
+    frame: Frame  # the user's line that wants it
+    wants: tuple[Lock, ...]  # empty where the source does not name it
+    holds: tuple[Holding, ...]
+
+
+def waiters(stall: Stall) -> list[Waiter]:
+    return [waiter for still in stall.still() if (waiter := as_waiter(stall, still)) is not None]
+
+
+def as_waiter(stall: Stall, still: Still) -> Waiter | None:
+    """None if the thread waits for something else than a lock."""
+    users = user_frames(still.thread)
+    if not users or not is_taking_a_lock(stall, still):
+        return None
+    source = stall.source(users[0]["file"], users[0]["line"])
+    wants = tuple(_lock(name, users[0]) for name in source.awaits) if source else ()
+    return Waiter(still, users[0], wants, tuple(holdings(stall, still.thread)))
+
+
+def is_taking_a_lock(stall: Stall, still: Still) -> bool:
+    """By the library's own acquire, or by a line of the user's that takes a lock with nothing of Python's above it."""
+    python = [frame for frame in still.thread["frames"] if not is_native(frame)]
+    if not python or (still.call is not None and still.call != "futex"):
+        return False
+    inner = python[0]
+    if is_user_file(inner["file"]):
+        source = stall.source(inner["file"], inner["line"])
+        native = [frame for frame in still.thread["frames"] if is_native(frame)]
+        if native:
+            return bool(source and source.awaits) and any(name in frame["function"] for frame in native for name in _NATIVE_WAITS)
+        return bool(source and source.awaits)
+    return any(_takes(frame) for frame in _library_part(python))
+
+
+def _library_part(python: list[Frame]) -> Iterator[Frame]:
+    """The frames between the user's line and the wait."""
+    for frame in python:
+        if is_user_file(frame["file"]):
+            return
+        yield frame
+
+
+def _takes(frame: Frame) -> bool:
+    return frame["function"].rsplit(".", 1)[-1] in _TAKING and any(frame["file"].endswith(part) for part in _LOCK_FILES)
+
+
+def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
+    """The locks that a thread holds, by the source around the lines of its stack."""
+    for frame in user_frames(thread):
+        source = stall.source(frame["file"], frame["line"])
+        for name in source.holds if source else ():
+            yield Holding(_lock(name, frame), frame, thread)
+
+
+def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[Holding]:
+    """Who, except one thread, holds one of these locks."""
+    wanted = list(locks)
+    return [
+        holding
+        for thread in sample.threads
+        if thread["id"] != but
+        for holding in holdings(stall, thread)
+        if any(holding.lock.is_same(lock) for lock in wanted)
+    ]
+
+
+def cycle(waiting: list[Waiter]) -> list[Waiter]:
+    """Threads of one process each of which waits for a lock that the next one holds, the last for one of the first's."""
+    for start in waiting:
+        chain = _chain(start, waiting, [start])
+        if chain:
+            return chain
+    return []
+
+
+def _chain(start: Waiter, waiting: list[Waiter], so_far: list[Waiter]) -> list[Waiter]:
+    last = so_far[-1]
+    if len(so_far) > 1 and _waits_for(last, start):
+        return so_far
+    for other in waiting:
+        if other.still.pid == start.still.pid and all(other is not each for each in so_far) and _waits_for(last, other):
+            found = _chain(start, waiting, [*so_far, other])
+            if found:
+                return found
+    return []
+
+
+def _waits_for(waiter: Waiter, other: Waiter) -> bool:
+    return any(holding.lock.is_same(lock) for lock in waiter.wants for holding in other.holds)
+
+
+def taken_twice(waiter: Waiter) -> Holding | None:
+    """The lock that a thread wants although it holds it already."""
+    return next((holding for holding in waiter.holds for lock in waiter.wants if holding.lock.is_same(lock)), None)
+
+
+def _lock(name: str, frame: Frame) -> Lock:
+    first = frame["function"].split(".", 1)
+    return Lock(name, first[0] if name.startswith("self.") and len(first) > 1 and first[0] != "<locals>" else "")
