@@ -22,7 +22,7 @@ TRAINING = "demo/stuck_training.py"
 CAUSE = "generator_blocked"
 UNSTALL = str(Path(sys.executable).with_name("unstall"))
 STUCK_WITHIN_S = 120.0
-STILL_FOR_S = 3.0  # so long without using the CPU, after the first epoch: stuck
+STILL_FOR_S = 12.0  # so long without using the CPU, after the first epoch: stuck, and no younger wait
 
 
 def main() -> int:
