@@ -4,7 +4,7 @@
 # where = "ASKS TOO MUCH HERE"
 # framework = "loop-tensorflow"
 # ends = "crashes"
-# seconds = 20
+# seconds = 35
 # near = "memory_error_caught_smaller_batch"
 # needs = []
 # ///

@@ -26,6 +26,7 @@ workers. Or give the program more: a higher limit of the container or the job.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from unstall.diagnosis.memory import room, size
 from unstall.diagnosis.shortage import MemoryKill, Shortage, error_place, memory_kill, shortage, worker_died
@@ -132,7 +133,7 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
         then, place = " The training ended because of it.", error_place(journal, error)
     elif stall is not None and stall.samples:
         then = " The training waits for what that worker had to do, in vain."
-        place = _innermost_place(journal, stall.samples[-1:])
+        place = _innermost_place(journal, stall.samples)
     return Found(
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,
         summary=f"The kernel killed {who} for want of memory.{then}",
@@ -187,15 +188,15 @@ def _filling_place(journal: Journal, kill: MemoryKill) -> str | None:
     return _innermost_place(journal, samples, keeping=True)
 
 
-def _innermost_place(
-    journal: Journal, samples: list[StackSampled] | tuple[StackSampled, ...], keeping: bool = False
-) -> str | None:
-    thread = main_thread(samples[-1]) if samples else None
-    frames = user_frames(thread) if thread else []
-    if not frames:
-        return None
-    chosen = next((frame for frame in frames if _keeps(journal, frame)), frames[0]) if keeping else frames[0]
-    return where(chosen, program_folder(journal))
+def _innermost_place(journal: Journal, samples: Sequence[StackSampled], keeping: bool = False) -> str | None:
+    """The user's line that the main thread stood at in the last sample that shows one."""
+    for sample in reversed(samples):
+        thread = main_thread(sample)
+        frames = user_frames(thread) if thread else []
+        if frames:
+            chosen = next((frame for frame in frames if _keeps(journal, frame)), frames[0]) if keeping else frames[0]
+            return where(chosen, program_folder(journal))
+    return None
 
 
 def _keeps(journal: Journal, frame: Frame) -> bool:
