@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from unstall.journal.events import (
     Event,
     Frame,
@@ -93,10 +95,9 @@ def stalled(
     )
 
 
-def host(at: float, cpu_cores: float = 0.0, interval_s: float = 1.0, **more: float) -> HostSampled:
-    return HostSampled(
-        at=T0 + at, interval_s=interval_s, cpu_cores=cpu_cores, total_bytes=16 << 30, available_bytes=8 << 30, **more
-    )  # type: ignore[arg-type]
+def host(at: float, cpu_cores: float = 0.0, interval_s: float = 1.0, **more: Any) -> HostSampled:
+    fields = {"total_bytes": 16 << 30, "available_bytes": 8 << 30, **more}
+    return HostSampled(at=T0 + at, interval_s=interval_s, cpu_cores=cpu_cores, **fields)
 
 
 def journal(*events: Event, now: float | None = None) -> Journal:

@@ -37,8 +37,8 @@ _ASKED = re.compile(r"(?:tried to allocate|to allocate|allocating|allocate)\s+(\
 _SHAPE = re.compile(r"tensor with shape\s*\[([\d,]*)\] and type (\w+)")
 _WIDTHS = {"half": 2, "bfloat16": 2, "double": 8, "int8": 1, "uint8": 1, "int16": 2, "int64": 8, "bool": 1}  # others: 4
 _WORKER_DIED = re.compile(
-    r"DataLoader worker \(pid.{0,80}?\) (exited unexpectedly|is killed by signal)|A (child )?process (in the process pool )?(was )?"
-    r"terminated abruptly|BrokenProcessPool|TerminatedWorkerError",
+    r"DataLoader worker \(pid.{0,80}?\) (exited unexpectedly|is killed by signal)"
+    r"|A (child )?process (in the process pool )?(was )?terminated abruptly|BrokenProcessPool|TerminatedWorkerError",
 )
 _QUOTED_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 

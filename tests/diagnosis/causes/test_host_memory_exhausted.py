@@ -148,7 +148,7 @@ def test_clear_when_the_error_was_caught() -> None:
         ("ValueError", "line 7 reads 'MemoryError: Unable to allocate 256. MiB', which is no label"),
         ("grpc.RpcError", "RESOURCE_EXHAUSTED: Received message larger than max (9 vs. 4)"),
         ("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB."),
-        (f"{TENSORFLOW}.ResourceExhaustedError", f"OOM when allocating tensor with shape[8,8] {ON}/device:GPU:0 by allocator GPU_0_bfc"),
+        (f"{TENSORFLOW}.ResourceExhaustedError", f"OOM when allocating tensor with shape[8] {ON}/device:GPU:0 by GPU_0_bfc"),
     ],
 )  # fmt: skip
 def test_clear_when_the_words_are_about_something_else(kind: str, message: str) -> None:
