@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +11,13 @@ from types import ModuleType
 from typing import Optional
 
 from unstall.inside import exceptions, experiments, own_signals, probe
+from unstall.inside.early import FRAMEWORKS
 from unstall.inside.imports import AfterImport
 from unstall.inside.probe import Probe
 from unstall.journal.descriptors import out_of_the_way
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
 from unstall.runs import RunFolder
 
-FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax", "torch")
 PR_SET_PTRACER = 0x59616D61
 ANY_PROCESS = -1
 
@@ -97,12 +96,3 @@ def _note_fatal_errors(run: RunFolder) -> None:
     if not faulthandler.is_enabled():
         file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         faulthandler.enable(file=out_of_the_way(file))  # stays open
-
-
-def is_worker_process() -> bool:
-    """A process that multiprocessing spawned for itself: not a program of its own."""
-    argv = getattr(sys, "orig_argv", [])
-    return any(
-        "multiprocessing.spawn" in part or "multiprocessing.resource_tracker" in part or "--multiprocessing-fork" in part
-        for part in argv
-    )

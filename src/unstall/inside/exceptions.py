@@ -70,7 +70,7 @@ def _hook_errors(probe: Probe) -> None:
         try:
             clean = without_ours(traceback)
             error.__traceback__ = clean
-        except Exception:  # an exotic traceback is passed on as it is
+        except (TypeError, ValueError, AttributeError):  # an exotic traceback is passed on as it is
             clean = traceback
         before(kind, error, clean)
 

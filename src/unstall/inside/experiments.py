@@ -34,26 +34,27 @@ def install(probe: Probe) -> None:
 
 
 def _instead_of_training(probe: Probe, model: Any, names: list[str]) -> None:
-    try:
-        subject: Optional[Subject] = Subject(model, probe.extras.get("train_input"))
-        why = ""
-    except Exception as error:  # whatever the program's input or model does: it is told as the reason
-        subject, why = None, f"{type(error).__name__}: {error}"
+    subject, why = _tried(lambda: Subject(model, probe.extras.get("train_input")))
     for name in names:
         began = time.monotonic()
-        facts, failed = _one(name, subject) if subject is not None else ({}, why)
-        event = ExperimentEnded(at=time.time(), experiment=name, seconds=time.monotonic() - began, facts=facts, failed=failed)
-        probe.emit(event)
+        facts, failed = _tried(lambda name=name: _one(name, subject)) if subject is not None else (None, why)
+        seconds = time.monotonic() - began
+        probe.emit(ExperimentEnded(at=time.time(), experiment=name, seconds=seconds, facts=facts or {}, failed=failed))
     probe.writer.close()
     os._exit(0)
 
 
-def _one(name: str, subject: Subject) -> tuple[dict[str, Any], str]:
+def _tried(make: Callable[[], Any]) -> tuple[Any, str]:
+    """What it gives, or None and why it could not be had."""
     try:
-        subject.restore()
-        return EXPERIMENTS[name](subject), ""
-    except Exception as error:  # an experiment that fails says so
-        return {}, str(error) if isinstance(error, NotPossible) else f"{type(error).__name__}: {error}"
+        return make(), ""
+    except Exception as error:  # whatever the program's model or input does in an experiment is told as the reason
+        return None, str(error) if isinstance(error, NotPossible) else f"{type(error).__name__}: {error}"
+
+
+def _one(name: str, subject: Subject) -> dict[str, Any]:
+    subject.restore()
+    return EXPERIMENTS[name](subject)
 
 
 class Subject:

@@ -1,14 +1,13 @@
 """Signals that the program sends: one that it sends to itself is no kill from outside.
 
-An audit hook sees os.kill, os.killpg and pthread_kill before they act, and changes nothing. signal.raise_signal is not audited
-by Python: it is wrapped.
+os.kill and its kin are wrapped, and pass everything on. Not by an audit hook: Python would call that at every id() and
+open() of the program.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,38 +18,40 @@ from unstall.inside.probe import Probe
 from unstall.journal.events import SignalRaised
 
 MOST_EVENTS = 200
-_AUDITED = frozenset({"os.kill", "os.killpg", "signal.pthread_kill"})
 
 
 def install(probe: Probe) -> None:
-    seen = 0
-
-    def record(target: int, number: int) -> None:
-        nonlocal seen
-        seen += 1
-        if number and seen <= MOST_EVENTS:
-            event = SignalRaised(at=time.time(), pid=os.getpid(), target=target, signal=number, where=user_place(4))
-            probe.emit(event)
-
-    def audit(event: str, args: tuple[Any, ...]) -> None:
-        if event in _AUDITED and probe.active:
-            probe.shield.call("own signals", _record_audited, record, event, args)
-
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def raise_signal(signalnum: int) -> Any:
-            if probe.active:
-                probe.shield.call("own signals", record, os.getpid(), int(signalnum))
-            return original(signalnum)
-
-        return raise_signal
-
-    sys.addaudithook(audit)
-    wrap(signal, "raise_signal", make)
+    senders: dict[tuple[Any, str], Callable[..., tuple[int, int]]] = {
+        (os, "kill"): lambda pid, number: (int(pid), int(number)),
+        (os, "killpg"): lambda group, number: (os.getpid() if group in (0, os.getpgrp()) else -int(group), int(number)),
+        # A thread's number means nothing outside, but the thread is ours.
+        (signal, "pthread_kill"): lambda thread, number: (os.getpid(), int(number)),
+        (signal, "raise_signal"): lambda number: (os.getpid(), int(number)),
+    }
+    recorder = _Recorder(probe)
+    for (module, name), target in senders.items():
+        wrap(module, name, recorder.around(target))
 
 
-def _record_audited(record: Callable[[int, int], None], event: str, args: tuple[Any, ...]) -> None:
-    first, number = int(args[0]), int(args[1])
-    if event == "os.killpg":
-        record(os.getpid() if first in (0, os.getpgrp()) else -first, number)
-    else:  # a thread's number means nothing outside, but the thread is ours
-        record(os.getpid() if event == "signal.pthread_kill" else first, number)
+class _Recorder:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._seen = 0
+
+    def around(self, target: Callable[..., tuple[int, int]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def send(*args: Any, **kwargs: Any) -> Any:
+                if self._probe.active:
+                    self._probe.shield.call("own signals", self._record, target, args, kwargs)
+                return original(*args, **kwargs)
+
+            return send
+
+        return make
+
+    def _record(self, target: Callable[..., tuple[int, int]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        pid, number = target(*args, **kwargs)
+        self._seen += 1
+        if number and self._seen <= MOST_EVENTS:  # number 0 asks only whether a process is there
+            event = SignalRaised(at=time.time(), pid=os.getpid(), target=pid, signal=number, where=user_place(4))
+            self._probe.emit(event)

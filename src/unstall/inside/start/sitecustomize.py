@@ -1,7 +1,7 @@
 """The zero-code start: Python runs this file before the program, because `unstall run` puts its folder on PYTHONPATH.
 
-It takes its folder off the path again, switches the probe on, and then runs the sitecustomize that would have run
-without it. If anything fails, the program starts as if nothing had been here.
+It takes its folder off the path again, makes the probe wait for its moment, and then runs the sitecustomize that would
+have run without it. If anything fails, the program starts as if nothing had been here.
 """
 
 import os
@@ -16,13 +16,10 @@ def _switch_on() -> None:
         return
     package = os.path.dirname(os.path.dirname(folder))
     _make_importable(package)
-    from pathlib import Path
+    from unstall.inside import early
 
-    from unstall.inside import begin
-    from unstall.runs import RunFolder
-
-    if not begin.is_worker_process():
-        begin.begin(RunFolder(Path(run)))
+    if not early.is_worker_process():
+        early.Waiting(run).arm()
 
 
 def _make_importable(package: str) -> None:

@@ -1,0 +1,87 @@
+"""Waits, at next to no cost, for a reason to switch the probe on: `unstall run` starts many processes that never train.
+
+A reason is the import of a framework, an error that ends the program, or a signal that it sends. Until then nothing of
+Unstall but this file is loaded. A forked child is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
+FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax", "torch")
+SENDERS = ((os, "kill"), (os, "killpg"), (signal, "pthread_kill"), (signal, "raise_signal"))
+WORKERS = ("multiprocessing.spawn", "multiprocessing.resource_tracker", "multiprocessing.forkserver", "--multiprocessing-fork")
+
+
+def is_worker_process() -> bool:
+    """A process that multiprocessing started for itself: not a program of its own."""
+    return any(worker in part for part in getattr(sys, "orig_argv", []) for worker in WORKERS)
+
+
+class Waiting:
+    """Everything that is put in place to wait, and taken away again by `disarm`."""
+
+    def __init__(self, run_path: str) -> None:
+        self._run_path = run_path
+        self._armed = True
+        self._excepthook = sys.excepthook
+        self._senders: list[tuple[Any, str, Any, Any]] = []
+
+    def arm(self) -> None:
+        sys.meta_path.insert(0, self)
+        sys.excepthook = self._error
+        for module, name in SENDERS:
+            original = getattr(module, name, None)
+            if original is not None:
+                stand_in = self._stand_in(module, name)
+                self._senders.append((module, name, original, stand_in))
+                setattr(module, name, stand_in)
+        os.register_at_fork(after_in_child=self.disarm)
+
+    def disarm(self) -> None:
+        if not self._armed:
+            return
+        self._armed = False
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+        if sys.excepthook == self._error:
+            sys.excepthook = self._excepthook
+        for module, name, original, stand_in in self._senders:
+            if getattr(module, name, None) is stand_in:
+                setattr(module, name, original)
+
+    def begin(self) -> None:
+        if not self._armed:
+            return
+        self.disarm()
+        try:
+            from pathlib import Path
+
+            from unstall.inside import begin
+            from unstall.runs import RunFolder
+
+            begin.begin(RunFolder(Path(self._run_path)))
+        except Exception:  # the program must go on, whatever is wrong with us
+            return
+
+    def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> None:
+        """Finds nothing: it only sees what is imported."""
+        if name in FRAMEWORKS:
+            self.begin()
+
+    def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+        was_waiting = self._armed
+        self.begin()
+        hook = sys.excepthook if was_waiting and sys.excepthook != self._error else self._excepthook
+        hook(kind, error, traceback)
+
+    def _stand_in(self, module: Any, name: str) -> Callable[..., Any]:
+        def send(*args: Any, **kwargs: Any) -> Any:
+            self.begin()
+            return getattr(module, name)(*args, **kwargs)
+
+        send.__name__ = send.__qualname__ = name
+        return send
