@@ -7,6 +7,7 @@ nothing after `fit` is run, nothing is saved.
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable
@@ -37,7 +38,7 @@ def _instead_of_training(probe: Probe, model: Any, names: list[str]) -> None:
     subject, why = _tried(lambda: Subject(model, probe.extras.get("train_input")))
     for name in names:
         began = time.monotonic()
-        facts, failed = _tried(lambda name=name: _one(name, subject)) if subject is not None else (None, why)
+        facts, failed = _tried(functools.partial(_one, name, subject)) if subject is not None else (None, why)
         seconds = time.monotonic() - began
         probe.emit(ExperimentEnded(at=time.time(), experiment=name, seconds=seconds, facts=facts or {}, failed=failed))
     probe.writer.close()
