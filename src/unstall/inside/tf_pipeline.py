@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -16,6 +18,7 @@ METHODS = (
     "map", "flat_map", "interleave", "filter", "shuffle", "batch", "padded_batch", "ragged_batch", "prefetch", "cache", "repeat",
     "take", "skip", "shard", "unbatch", "apply", "snapshot", "ignore_errors",
 )  # fmt: skip
+KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large one is, and how many there are
 STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
 MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
 
@@ -54,18 +57,18 @@ class _Recorder:
     def method(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def stage(dataset: Any, *args: Any, **kwargs: Any) -> Any:
-                self.note(name, args, kwargs)
+                self.note(name, args, kwargs, dataset)
                 return original(dataset, *args, **kwargs)
 
             return stage
 
         return make
 
-    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any = None) -> None:
         if self._probe.active and self._stages < MOST_STAGES:
-            self._probe.shield.call("pipeline", self._record, name, args, kwargs)
+            self._probe.shield.call("pipeline", self._record, name, args, kwargs, dataset)
 
-    def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> None:
         where = user_place(4)
         if where is None:
             return  # a stage that a library built for itself
@@ -76,7 +79,30 @@ class _Recorder:
         if function is not None:
             arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
             arguments["function_where"] = code_place(function)
+        if name in KEEPING and dataset is not None:
+            arguments.update(self._probe.shield.call("pipeline sizes", _sizes, dataset) or {})
         self._probe.emit(PipelineBuilt(at=time.time(), stage=name, where=where, arguments=arguments))
+
+
+def _sizes(dataset: Any) -> dict[str, Any]:
+    """element_bytes (None: it varies) and elements (-1: without end, -2: not known) of a data set, as far as it tells itself."""
+    tensorflow = sys.modules["tensorflow"]
+    total: Optional[int] = 0
+    for spec in tensorflow.nest.flatten(dataset.element_spec):
+        size = _spec_bytes(spec, dataset)
+        total = None if total is None or size is None else total + size
+    elements = int(dataset.cardinality()) if tensorflow.executing_eagerly() else -2
+    return {"element_bytes": total, "elements": elements}
+
+
+def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
+    shape, width = getattr(spec, "shape", None), getattr(getattr(spec, "dtype", None), "size", 0)
+    if shape is None or shape.rank is None or not width or spec.dtype.name in ("string", "variant", "resource"):
+        return None
+    sides = shape.as_list()
+    if sides and sides[0] is None and hasattr(dataset, "_batch_size"):
+        sides[0] = int(dataset._batch_size)  # the last batch may be smaller, the others are not
+    return None if None in sides else math.prod(sides) * width
 
 
 def _shown(value: Any) -> Optional[Any]:
