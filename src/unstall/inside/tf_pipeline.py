@@ -19,6 +19,8 @@ METHODS = (
     "take", "skip", "shard", "unbatch", "apply", "snapshot", "ignore_errors",
 )  # fmt: skip
 KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large one is, and how many there are
+SAME_ELEMENTS = ("RepeatDataset", "ShuffleDataset", "PrefetchDataset", "CacheDataset", "TakeDataset", "SkipDataset")
+MOST_STAGES_BACK = 10
 STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
 MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
 
@@ -100,9 +102,20 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
     if shape is None or shape.rank is None or not width or spec.dtype.name in ("string", "variant", "resource"):
         return None
     sides = shape.as_list()
-    if sides and sides[0] is None and hasattr(dataset, "_batch_size"):
-        sides[0] = int(dataset._batch_size)  # the last batch may be smaller, the others are not
+    if sides and sides[0] is None:
+        sides[0] = _batch_size(dataset)  # the last batch may be smaller, the others are not
     return None if None in sides else math.prod(sides) * width
+
+
+def _batch_size(dataset: Any) -> Optional[int]:
+    """Of the batch stage that a data set comes from, through stages that leave elements as they are."""
+    for _ in range(MOST_STAGES_BACK):
+        if hasattr(dataset, "_batch_size"):
+            return int(dataset._batch_size)
+        if type(dataset).__name__.strip("_") not in SAME_ELEMENTS:
+            return None
+        dataset = dataset._input_dataset
+    return None
 
 
 def _shown(value: Any) -> Optional[Any]:
