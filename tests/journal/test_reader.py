@@ -60,6 +60,15 @@ def test_a_journal_knows_its_events_by_kind_and_its_end() -> None:
     assert journal.now == 2.0
 
 
+def test_a_journal_of_weeks_stays_small_and_keeps_its_begin_and_its_end() -> None:
+    journal = Journal(HostSampled(at=float(second)) for second in range(50_000))
+    kept = [event.at for event in journal.of(HostSampled)]
+    assert len(kept) <= 8000
+    assert kept[:1000] == [float(second) for second in range(1000)]
+    assert kept[-4000:] == [float(second) for second in range(46_000, 50_000)]
+    assert journal.count == 50_000
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 400))
 def test_no_bytes_whatever_break_the_reader(noise: bytes, cut: int) -> None:

@@ -35,7 +35,9 @@ open("after_fit", "a").write("x")
 
 
 def confirm(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([*UNSTALL, "confirm", "last", "--json", "-", *arguments], capture_output=True, text=True, check=False, env=os.environ)
+    done = subprocess.run(
+        [*UNSTALL, "confirm", "last", "--json", "-", *arguments], capture_output=True, text=True, check=False, env=os.environ
+    )
     assert done.returncode == 0, done.stderr
     story: dict[str, Any] = json.loads(done.stdout)
     return story
@@ -50,7 +52,9 @@ def confirm(*arguments: str) -> dict[str, Any]:
         pytest.param("torch", marks=pytest.mark.torch),
     ],
 )
-def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     program = write(tmp_path, PROGRAM)
     assert run_watched(program, backend).code == 0
@@ -78,7 +82,11 @@ def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None
     likely = Found(Certainty.LIKELY, "it waits for input", (Evidence("waits", 1, None, (steps,)),), ("prefetch",))
 
     def after(step_s: float) -> object:
-        return confirmed("input_starved", likely, Journal([steps, ExperimentEnded(at=2.0, experiment="replay_batch", facts={"step_s": step_s})]))
+        return confirmed(
+            "input_starved",
+            likely,
+            Journal([steps, ExperimentEnded(at=2.0, experiment="replay_batch", facts={"step_s": step_s})]),
+        )
 
     fast, same = after(0.01), after(0.099)
     assert isinstance(fast, Found)
@@ -86,5 +94,3 @@ def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None
     assert "replay_batch" in fast.evidence[-1].claim
     assert isinstance(same, Clear)
     assert confirmed("input_starved", likely, Journal([steps])) is likely
-
-

@@ -116,7 +116,9 @@ sys.exit(9)
 
 
 def test_switched_off_nothing_is_added(tmp_path: Path) -> None:
-    program = write(tmp_path, "import os, sys; print('unstall' in sys.modules, os.environ.get('UNSTALL_RUN'), os.environ.get('PYTHONPATH'))")
+    program = write(
+        tmp_path, "import os, sys; print('unstall' in sys.modules, os.environ.get('UNSTALL_RUN'), os.environ.get('PYTHONPATH'))"
+    )
     seen = run_watched(program, env={"UNSTALL_DISABLE": "1"})
     assert seen.out.split()[:2] == [b"False", b"None"]
 

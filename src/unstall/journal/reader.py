@@ -16,6 +16,9 @@ from unstall.journal.events import Event, from_plain
 E = TypeVar("E", bound=Event)
 
 JOURNAL_FILES = "events-*.jsonl"
+MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
+NEWEST_KEPT = 4000
+OLDEST_KEPT = 1000
 
 
 class Tail:
@@ -83,6 +86,8 @@ class Journal:
             kept.append(event)
             if len(kept) > 1 and event.at < kept[-2].at:
                 kept.sort(key=lambda each: each.at)
+            if len(kept) > MOST_OF_A_KIND:
+                _thin_out(kept)
             self._last_at = max(self._last_at, event.at)
             self.count += 1
 
@@ -110,6 +115,12 @@ class Journal:
 
     def all(self) -> list[Event]:
         return sorted((event for events in self._by_kind.values() for event in events), key=lambda event: event.at)
+
+
+def _thin_out(events: list[Event]) -> None:
+    """Drops every second event of the middle: the begin and the newest stay whole."""
+    middle = events[OLDEST_KEPT:-NEWEST_KEPT]
+    events[OLDEST_KEPT:-NEWEST_KEPT] = middle[::2]
 
 
 def read_folder(folder: Path) -> Journal:
