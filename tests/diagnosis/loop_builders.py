@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, T0
-from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissing, LoopSeen, ProgramStarted
+from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissed, LoopSeen, ProgramStarted
 
 
 def inside() -> ProgramStarted:
@@ -49,8 +49,8 @@ def traced(
     )
 
 
-def missing(at: float, names: tuple[str, ...], of: int, parameters: tuple[int, int], **more: Any) -> GradientsMissing:
-    return GradientsMissing(
+def missing(at: float, names: tuple[str, ...], of: int, parameters: tuple[int, int], **more: Any) -> GradientsMissed:
+    return GradientsMissed(
         at=T0 + at,
         missing=list(names),
         total=of,

@@ -17,6 +17,7 @@ from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, is_user_code, user_place
 from unstall.inside.probe import Probe
+from unstall.inside.shield import Shield
 from unstall.journal.events import LoopSeen
 
 PROFILED_STEPS = (5, 12, 40, 120, 400)
@@ -48,7 +49,7 @@ def category(code: CodeType) -> str:
 class StepProfile:
     """Profiles this thread from `start` to `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, shield: Shield) -> None:
         self.seconds = {FRAMEWORK: 0.0, KERNEL: 0.0, USER: 0.0}
         self.operations = 0
         self._events = 0
@@ -58,6 +59,7 @@ class StepProfile:
         self._began = 0.0
         self._last = 0.0
         self.total_s = 0.0
+        self._call = shield.call  # an error in a profile would be raised in the program
 
     def start(self) -> None:
         self._stack = [USER]
@@ -73,10 +75,7 @@ class StepProfile:
         return whole
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
-        try:
-            self._account(frame, event, argument)
-        except Exception:  # an error here would be raised in the program
-            sys.setprofile(None)
+        self._call("eager profile", self._account, frame, event, argument)
 
     def _account(self, frame: FrameType, event: str, argument: Any) -> None:
         now = time.perf_counter()
@@ -126,7 +125,7 @@ class EagerWatch:
                 self._tell(profile, None if frame is None else step_place(frame.f_code, frame.f_lineno))
         elif self._steps in PROFILED_STEPS and sys.getprofile() is None:
             self._thread = threading.get_ident()
-            self._profile = StepProfile()
+            self._profile = StepProfile(self._probe.shield)
             self._profile.start()
 
     def _tell(self, profile: StepProfile, place: Optional[str]) -> None:

@@ -18,7 +18,7 @@ from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import is_user_code
 from unstall.inside.probe import Probe
-from unstall.journal.events import GradientsMissing
+from unstall.journal.events import GradientsMissed
 
 MOST_PLACES = 20  # lines whose missing gradients are told
 MOST_NAMES = 40
@@ -103,8 +103,8 @@ def missing_event(
     feeding: Optional[list[Any]],
     cut_at: Optional[str],
     cut_by: str,
-) -> GradientsMissing:
-    return GradientsMissing(
+) -> GradientsMissed:
+    return GradientsMissed(
         at=time.time(),
         missing=[name_of(variable) for variable in missing[:MOST_NAMES]],
         total=len(variables),

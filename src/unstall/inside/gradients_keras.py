@@ -198,7 +198,7 @@ class JaxGradients:
         self._model = model
 
     def applied(self, optimizer: Any, grads: Any, values: Any) -> None:
-        if grads and hasattr(grads[0], "addressable_shards") and not hasattr(grads[0], "parent"):
+        if grads and type(grads[0]).__name__ == "ArrayImpl":
             for see in self._loop.on_eager_step:
                 see(None)  # arrays, not tracers: this step is not compiled
         if id(optimizer) in self._seen or len(self._seen) >= MOST_OPTIMIZERS:

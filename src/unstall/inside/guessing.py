@@ -6,6 +6,7 @@ Only for losses whose guessing level is known (cross-entropies of one output, sq
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -37,8 +38,7 @@ class Labels:
         self._squares = 0.0
 
     def add(self, labels: Any) -> None:
-        import numpy
-
+        numpy = sys.modules["numpy"]  # labels that have a dtype come from it, or from a framework that has it loaded
         values = numpy.asarray(labels)
         if values.dtype.kind not in "biuf" or not values.size:
             return
@@ -96,7 +96,7 @@ class Guessing:
         ):
             return
         self._kind = _ENTROPIES.get(name) or ("squares" if name in _SQUARES else "")
-        shape = getattr(model, "output_shape", None)
+        shape = getattr(model, "output_shape", None) if getattr(model, "built", True) else None
         units = shape[-1] if isinstance(shape, tuple) and shape and isinstance(shape[-1], int) else None
         self._classes = 2 if self._kind == "binary" else units
         self.tell()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 import textwrap
 import time
 import weakref
@@ -50,6 +51,7 @@ class Weights:
         self._watched: list[Any] = []  # weak references
         self._asked_ids: set[int] = set()
         self._asked_is_told = False
+        self._is_described = False
         self._first: dict[int, int] = {}
         self._due = 0.0
         self._changing = 0
@@ -67,6 +69,13 @@ class Weights:
             return
         self._reset()
         self._model = model
+        self._is_described = False
+        if getattr(model, "built", True):
+            self._describe(model)
+
+    def _describe(self, model: Any) -> None:
+        """What of a model is trainable. One that is built by its first step is described after it."""
+        self._is_described = True
         variables = list(model.trainable_variables)
         self._optimizer = getattr(model, "optimizer", None)
         self._watch(variables)
@@ -85,7 +94,7 @@ class Weights:
     def asked_for(self, variables: list[Any]) -> None:
         """Gradients are asked for these."""
         if self.probe.fit_depth > 0 and not self._loop.is_open:
-            if not self._watched and not self._asked_is_told:
+            if self._is_described and not self._watched and not self._asked_is_told:
                 self._asked_is_told = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
             return
@@ -122,6 +131,8 @@ class Weights:
     # --- samples ---
 
     def step_ended(self, model: Any, done: int) -> None:
+        if self._model is not None and not self._is_described:
+            self._describe(self._model)
         if done < FIRST_AT_STEP or self._changing >= SAMPLES_WHILE_CHANGING:
             return
         now = time.monotonic()
@@ -169,8 +180,7 @@ class Weights:
 
     def _read(self, variable: Any) -> Any:
         """The value as an array, or None if it cannot be read now."""
-        import numpy
-
+        numpy = sys.modules["numpy"]  # every framework has it loaded
         model = self._model
         state = getattr(model, "_jax_state", None)
         if state and not getattr(model, "_jax_state_synced", True):

@@ -260,7 +260,7 @@ class FunctionTraced(Event):
 
 
 @dataclass(frozen=True)
-class GradientsMissing(Event):
+class GradientsMissed(Event):
     """Variables that should be trained and got no gradient (None, or a constant zero)."""
 
     missing: list[str] = field(default_factory=list)

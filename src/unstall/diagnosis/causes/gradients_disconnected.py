@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.diagnosis.loops import facts, listed, not_inside, short
 from unstall.diagnosis.stacks import is_user_file, program_folder, where
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, GradientsMissing, LoopSeen
+from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "gradients_vanishing", "learning_rate_too_low", "units_dead")
@@ -41,7 +41,7 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    events = journal.of(GradientsMissing)
+    events = journal.of(GradientsMissed)
     error = next(
         (event for event in journal.of(ErrorRaised) if event.fatal and any(text in event.message for text in _ERRORS)), None
     )
@@ -54,7 +54,7 @@ def examine(journal: Journal) -> Verdict:
     return Clear("every weight that the loss depends on has a gradient")
 
 
-def _judge(journal: Journal, event: GradientsMissing) -> Found | None:
+def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
     changed, unchanged, sample = _sampled(journal, event)
     if changed or event.feeding == []:
         return None
@@ -73,7 +73,7 @@ def _judge(journal: Journal, event: GradientsMissing) -> Found | None:
     return _found(journal, event, Certainty.CERTAIN if nothing else Certainty.LIKELY, (still,))
 
 
-def _sampled(journal: Journal, event: GradientsMissing) -> tuple[list[str], list[str], LoopSeen | None]:
+def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[str], LoopSeen | None]:
     """Of the weights without a gradient: those that changed all the same, those that did not, and the last look at them."""
     missing = set(event.missing)
     samples = [seen for seen in facts(journal, "weights") if missing & {*seen.facts["changed"], *seen.facts["unchanged"]}]
@@ -84,7 +84,7 @@ def _sampled(journal: Journal, event: GradientsMissing) -> tuple[list[str], list
     return changed, [name for name in last.facts["unchanged"] if name in missing], last
 
 
-def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissing | None) -> Found:
+def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
     told = Evidence(f"the program ended with: {error.message.splitlines()[0][:120]}", None, None, (error,))
     if event is not None:
         return _found(journal, event, Certainty.CERTAIN, (told,))
@@ -105,7 +105,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissin
     )
 
 
-def _found(journal: Journal, event: GradientsMissing, certainty: Certainty, more: tuple[Evidence, ...]) -> Found:
+def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more: tuple[Evidence, ...]) -> Found:
     names = event.feeding or event.missing
     nothing = event.missing_parameters >= event.parameters
     who = (
