@@ -85,9 +85,16 @@ def _host_limit(hosts: list[HostSampled]) -> int | None:
     return min(last.total_bytes, last.cgroup_limit_bytes) if last.cgroup_limit_bytes else last.total_bytes
 
 
+def _losses(journal: Journal) -> list[float]:
+    """In the order of time: those of steps, which are read now and then, and those of whole epochs."""
+    of_steps = [(group.at, group.loss) for group in journal.of(StepsEnded) if group.phase == "train"]
+    of_epochs = [(epoch.at, epoch.logs.get("loss")) for epoch in journal.of(EpochEnded)]
+    return [loss for _, loss in sorted(of_steps + of_epochs, key=lambda pair: pair[0]) if loss is not None]
+
+
 def numerics(journal: Journal) -> dict[str, Any]:
     train = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    losses = [group.loss for group in train if group.loss is not None]
+    losses = _losses(journal)
     bad = next((group for group in train if group.loss_is_finite is False), None)
     last_epoch = journal.last(EpochEnded)
     return {

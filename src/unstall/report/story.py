@@ -11,6 +11,7 @@ from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
+    DeviceSampled,
     Event,
     FitBegan,
     HostSampled,
@@ -18,6 +19,7 @@ from unstall.journal.events import (
     ProgramStarted,
     RunStarted,
     SampleFailed,
+    StackSampled,
     StepsEnded,
 )
 from unstall.journal.reader import Journal
@@ -97,13 +99,25 @@ def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
     rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
     told = {row["missing"] for row in rows}
-    failed = {(event.missing, event.cure): event for event in journal.of(SampleFailed) if event.missing not in told}
+    failures = [event for event in journal.of(SampleFailed) if event.missing not in told and not _seen_later(journal, event)]
+    failed = {(event.missing, event.cure): event for event in failures}
     rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()
     ]
     return rows
+
+
+def _seen_later(journal: Journal, failed: SampleFailed) -> bool:
+    """A look that failed once, and was made up for by the next, hides nothing."""
+    looks: dict[str, list[Event]] = {
+        "stacks": [sample for sample in journal.of(StackSampled) if not sample.native],
+        "native_stacks": [sample for sample in journal.of(StackSampled) if sample.native],
+        "device": list(journal.of(DeviceSampled)),
+        "host": list(journal.of(HostSampled)),
+    }
+    return any(look.at > failed.at for look in looks.get(failed.signal, []))
 
 
 def _progress(journal: Journal) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         table.add_row("verdict", Text("nothing wrong was found", style="green"))
     elif not verdicts:
         table.add_row("verdict", "no cause was found for this end")
-    _add_unknown(table, story["unknown"], bool(verdicts))
+    _add_unknown(table, story["unknown"], unexplained=not verdicts and story["state"] in {"stuck", "slow", "failed", "killed"})
     if summary:
         _add_summary(table, story)
     print_clean(out, table)
@@ -130,15 +130,11 @@ def _add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
 
 
-def _add_unknown(table: Table, unknown: list[dict[str, str]], has_verdicts: bool) -> None:
-    """What could not be looked at matters most when nothing was found."""
+def _add_unknown(table: Table, unknown: list[dict[str, str]], unexplained: bool) -> None:
+    """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
     from rich.text import Text
 
-    rows = (
-        [row for row in unknown if row["cure"]]
-        if has_verdicts
-        else [row for row in unknown if row["cure"] or "," not in row["causes"]]
-    )
+    rows = [row for row in unknown if row["cure"] or unexplained]
     for index, row in enumerate(rows[:4]):
         text = row["missing"] + (f": {row['cure']}" if row["cure"] else "")
         table.add_row("not seen" if index == 0 else "", Text(text, style="dim"))
@@ -174,9 +170,9 @@ def _share(seconds: float | None, total: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    if seconds < 60:
+    if round(seconds) < 60:
         return f"{seconds:.0f} s"
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)

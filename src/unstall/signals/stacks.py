@@ -79,7 +79,8 @@ def _failed(native: bool, missing: str, cure: str) -> SampleFailed:
 
 def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
     """py-spy's refusal in words that say which permission is missing and how to give it."""
-    text = stderr.strip().splitlines()[-1] if stderr.strip() else "py-spy failed without a word"
+    said = [line.strip() for line in stderr.splitlines() if line.strip()]
+    text = next((line for line in said if line.startswith("Error")), said[0] if said else "py-spy failed without a word")
     lowered = stderr.lower()
     if "permission" in lowered or "operation not permitted" in lowered or "eperm" in lowered:
         return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", ptrace_cure())

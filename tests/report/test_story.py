@@ -1,0 +1,55 @@
+"""The story: sums over the journal, and what could not be seen."""
+
+from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
+from unstall.diagnosis.diagnose import diagnose
+from unstall.journal.events import EpochEnded, ProcessEnded, SampleFailed
+from unstall.journal.reader import Journal
+from unstall.report.numbers import numerics, time_split
+from unstall.report.story import tell
+
+REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
+
+
+def missing(events: Journal) -> list[str]:
+    return [row["missing"] for row in tell(events, diagnose(events))["unknown"]]
+
+
+def test_a_look_that_failed_for_good_is_told() -> None:
+    assert "the permission" in missing(journal(started(), steps(0, 10, at=3), REFUSED, now=20))
+
+
+def test_a_look_that_failed_once_and_then_worked_is_not() -> None:
+    later = stacks(main(py("train.py", "<module>")), at=8)
+    assert "the permission" not in missing(journal(started(), steps(0, 10, at=3), REFUSED, later, now=20))
+
+
+def test_the_time_of_a_stall_has_its_own_share() -> None:
+    split = time_split(journal(started(), steps(0, 0, at=10, each_s=10), steps(1, 50, at=20), stalled(since=20, at=28), now=60))
+    assert split["stuck"] == 40
+    assert split["compile"] == 10
+    assert split["compute"] == 10
+    assert split["other"] == 0
+
+
+def test_all_shares_sum_up_to_the_total() -> None:
+    split = time_split(journal(started(), steps(0, 0, at=3, each_s=2), steps(1, 50, at=20, wait_s=0.05), host(30), now=30))
+    assert split["total"] == 30
+    assert sum(seconds or 0.0 for name, seconds in split.items() if name != "total") == 30
+    assert split["input"] == 2.5
+
+
+def test_the_last_loss_is_the_latest_that_is_known_of_a_step_or_an_epoch() -> None:
+    epoch = EpochEnded(at=T0 + 30, epoch=0, logs={"loss": 0.4})
+    events = [started(), steps(0, 9, at=5, loss=2.0), steps(10, 19, at=20, loss=0.7)]
+    assert numerics(journal(*events, epoch))["last_loss"] == 0.4
+    assert numerics(journal(*events, epoch, steps(20, 29, at=40, loss=0.3)))["last_loss"] == 0.3
+    assert numerics(journal(*events))["first_loss"] == 2.0
+
+
+def test_the_state_is_how_the_program_ended() -> None:
+    def state(**how: int) -> str:
+        events = journal(started(), ProcessEnded(at=T0 + 9, pid=1, **how))
+        told: str = tell(events, diagnose(events))["state"]
+        return told
+
+    assert [state(exit_code=0), state(exit_code=3), state(signal=9)] == ["done", "failed", "killed"]

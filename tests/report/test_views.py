@@ -1,0 +1,99 @@
+"""The story as text and as JSON: what a person reads, what a script parses."""
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.diagnosis.builders import journal, started, steps
+from unstall.diagnosis.diagnose import diagnose
+from unstall.errors import WrongInput
+from unstall.report import text
+from unstall.report.json import refuse_unwritable, write
+from unstall.report.story import tell
+
+NO_CURE = {"missing": "batches that pass through Python", "cure": "", "causes": "batch_constant"}
+CURE = {"missing": "the permission to read stacks", "cure": "run it with sudo", "causes": "generator_blocked"}
+VERDICT = {
+    "cause": "generator_blocked",
+    "certainty": "certain",
+    "summary": "Your input code has not given a batch.",
+    "where": "loader.py:57",
+    "evidence": [{"claim": "nothing has moved for 86 s"}],
+    "remedies": [{"do": "give it a timeout"}],
+}
+
+
+def story(**changed: Any) -> dict[str, Any]:
+    events = journal(started(), steps(0, 10, at=3), now=20)
+    return {**tell(events, diagnose(events)), "unknown": [], **changed}
+
+
+def shown(told: dict[str, Any], summary: bool = False) -> str:
+    out = io.StringIO()
+    text.show(told, Console(file=out, width=100), summary=summary)
+    return out.getvalue()
+
+
+def test_a_verdict_is_shown_whole_with_no_blanks_at_the_ends_of_lines() -> None:
+    lines = shown(story(state="stuck", verdicts=[VERDICT]), summary=True).splitlines()
+    assert lines[1] == "cause     generator_blocked (certain)  loader.py:57"
+    for part in (
+        "Your input code has not given a batch.",
+        "· nothing has moved for 86 s",
+        "give it a timeout",
+        "more: unstall explain",
+    ):
+        assert any(part in line for line in lines)
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_no_verdict_is_said_in_words() -> None:
+    assert "nothing wrong was found" in shown(story())
+    assert "no cause was found for this end" in shown(story(state="failed"))
+
+
+def test_what_the_user_can_let_us_see_is_always_told() -> None:
+    for told in (story(unknown=[CURE]), story(unknown=[CURE], state="stuck", verdicts=[VERDICT])):
+        assert "the permission to read stacks: run it with sudo" in shown(told)
+
+
+def test_what_nobody_can_help_is_told_only_where_something_is_unexplained() -> None:
+    assert "batches that pass" not in shown(story(unknown=[NO_CURE]))
+    assert "batches that pass" in shown(story(unknown=[NO_CURE], state="failed"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (86_461, "24 h 1 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
+    assert text.duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(512, "512 B"), (1536 * 1024, "1.5 MiB"), (200 << 20, "200 MiB"), (24 << 30, "24.0 GiB")]
+)
+def test_sizes_are_said_in_their_unit(count: int, words: str) -> None:
+    assert text.size(count) == words
+
+
+def test_json_has_no_numbers_that_json_does_not_know(tmp_path: Path) -> None:
+    write({"loss": math.nan, "more": [math.inf, 1.5]}, str(tmp_path / "story.json"))
+    assert json.loads((tmp_path / "story.json").read_text()) == {"loss": None, "more": [None, 1.5]}
+
+
+def test_trying_a_json_target_leaves_no_trace(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    old.write_text("kept")
+    refuse_unwritable(str(new))
+    refuse_unwritable(str(old))
+    refuse_unwritable(None)
+    refuse_unwritable("-")
+    assert not new.exists()
+    assert old.read_text() == "kept"
+    with pytest.raises(WrongInput, match="Is a directory"):
+        refuse_unwritable(str(tmp_path))
