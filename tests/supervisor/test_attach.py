@@ -56,7 +56,7 @@ def running(folder: Path, source: str, *prefix: str) -> Iterator[int]:
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(0.5)
+        time.sleep(3)
         yield process.pid
     finally:
         for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -77,7 +77,7 @@ def test_a_deadlock_is_named_with_the_users_lines(tmp_path: Path) -> None:
         story = attach(pid)
     assert story["state"] == "stuck"
     assert story["verdicts"][0]["cause"] == "lock_deadlock"
-    assert story["verdicts"][0]["where"].endswith(("program.py:10", "program.py:16"))
+    assert story["verdicts"][0]["where"].endswith(("program.py:9", "program.py:15"))
 
 
 def test_a_busy_program_is_not_called_stuck(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_python_behind_a_shell_is_found(tmp_path: Path) -> None:
     assert shell.stdout is not None
     try:
         assert shell.stdout.readline() == b"ready\n"
-        time.sleep(0.5)
+        time.sleep(3)
         story = attach(shell.pid)
     finally:
         for child in Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split():

@@ -16,7 +16,7 @@ import unstall
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.stacks import main_thread, position
 from unstall.diagnosis.stalls import BUSY_CORES
-from unstall.diagnosis.standing import LONG_S, find, standing_s
+from unstall.diagnosis.standing import LONG_S, find, standing_s, stands
 from unstall.errors import NotPermitted, ProcessNotThere
 from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
@@ -33,6 +33,7 @@ LOOKS = 3
 LOOK_EVERY_S = 0.6
 NATIVE_WITHIN_S = 3.0  # the verdict must come within 5 s, with or without the native stacks
 CHILDREN = 4
+LATEST_LOOK_S = 4.0
 
 
 def attach(pid: int) -> dict[str, Any]:
@@ -57,11 +58,15 @@ def attach(pid: int) -> dict[str, Any]:
             events += [stacks.sample(other, main=False) for other in others]
         if number == 1:
             kernel += closer.look_at_threads(target, others)  # before the native look, which wakes all threads
-            if _stands_still(looks):
+            if _stands_still(looks) and stands(standing_s(kernel, target, target)):
                 looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
                 looker.start()
         if number < LOOKS - 1:
             time.sleep(LOOK_EVERY_S)
+    if looker is None and _stands_still(looks):
+        _wait_until_it_is_late(kernel, target, began)
+        looks.append(stacks.sample(target))
+        kernel += closer.look_at_threads(target, others)
     events += [*kernel, *closer.look_around(target, others, [*looks, *events])]
     sampled = host.sample()
     if looker is not None:
@@ -78,6 +83,14 @@ def attach(pid: int) -> dict[str, Any]:
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
     return tell(journal, diagnose(journal))
+
+
+def _wait_until_it_is_late(kernel: list[ThreadsSeen], pid: int, began: float) -> None:
+    """A wait that has only begun is none yet: it is given its time, as far as the verdict can wait."""
+    stood = standing_s(kernel, pid, pid)
+    if not stands(stood):
+        left = LATEST_LOOK_S - (time.monotonic() - began)
+        time.sleep(max(0.0, min(LONG_S + 0.1 - (stood or 0.0), left)))
 
 
 def _check(pid: int) -> None:
