@@ -24,7 +24,9 @@ def run_bare(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] 
     return _run([sys.executable, str(program), *args], stdin, env)
 
 
-def run_watched(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None, options: tuple[str, ...] = ("--quiet",)) -> Seen:
+def run_watched(
+    program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None, options: tuple[str, ...] = ("--quiet",)
+) -> Seen:
     return _run([*UNSTALL, "run", *options, "--", sys.executable, str(program), *args], stdin, env)
 
 

@@ -86,9 +86,7 @@ def load(path: Path) -> Specimen:
     if wrong:
         raise MalformedSpecimen(f"{path.name}: {'; '.join(wrong)}")
     if not ast.get_docstring(ast.parse(text)):
-        raise MalformedSpecimen(
-            f"{path.name}: a docstring after the header must say what is wrong, or nearly wrong, and why."
-        )
+        raise MalformedSpecimen(f"{path.name}: a docstring after the header must say what is wrong, or nearly wrong, and why.")
     return Specimen(
         path=path,
         cause=header["cause"],

@@ -71,7 +71,9 @@ def test_the_guards_watcher_may_be_killed(tmp_path: Path) -> None:
     guarded = TRAINING.read_text().replace("def digest", "import unstall\nunstall.Guard(quiet=True)\n\n\ndef digest")
     program = tmp_path / "training.py"
     program.write_text(guarded)
-    running = subprocess.Popen([sys.executable, str(program), "tensorflow", "fit"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    running = subprocess.Popen(
+        [sys.executable, str(program), "tensorflow", "fit"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     killed = kill_sidecar_of(running.pid)
     assert running.stdout is not None
     out = running.stdout.read()
@@ -135,7 +137,9 @@ def with_crash(tmp_path: Path, which: str) -> dict[str, str]:
     start = Path(__file__).parents[2] / "src" / "unstall" / "inside" / "start" / "sitecustomize.py"
     folder = tmp_path / "crash"
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(CRASHER.format(which=which) + start.read_text().replace("__file__", repr(str(start))))
+    (folder / "sitecustomize.py").write_text(
+        CRASHER.format(which=which) + start.read_text().replace("__file__", repr(str(start)))
+    )
     return {"PYTHONPATH": str(folder), "UNSTALL_RUN": str(tmp_path)}
 
 

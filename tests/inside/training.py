@@ -30,13 +30,21 @@ def data():
 def keras_fit(keras) -> None:
     keras.utils.set_random_seed(5)
     layers = keras.layers
-    model = keras.Sequential([layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.BatchNormalization(), layers.Dense(1)])
+    model = keras.Sequential(
+        [layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.BatchNormalization(), layers.Dense(1)]
+    )
     model.compile("adam", "mse", metrics=["mae"])
     x, y = data()
     if backend == "tensorflow" and "tf.data" in api:
         import tensorflow as tf
 
-        source = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(200).batch(32).map(lambda a, b: (a + tf.random.normal(tf.shape(a), stddev=0.01), b)).prefetch(2)
+        source = (
+            tf.data.Dataset.from_tensor_slices((x, y))
+            .shuffle(200)
+            .batch(32)
+            .map(lambda a, b: (a + tf.random.normal(tf.shape(a), stddev=0.01), b))
+            .prefetch(2)
+        )
         history = model.fit(source, epochs=3, verbose=2, validation_data=(x[:64], y[:64]))
     else:
         history = model.fit(x, y, batch_size=32, epochs=3, verbose=2, validation_split=0.2)

@@ -55,7 +55,9 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert len(Tail(path).read()) == 1000
 
 
-def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writer = JournalWriter(Path("/dev/full"))
     writer.write(StepsEnded(at=1.0))
     writer.write(StepsEnded(at=2.0))
