@@ -1,0 +1,164 @@
+"""A shuffle buffer needs more memory than there is.
+
+What it is
+----------
+`ds.shuffle(n)` keeps n elements in memory. Placed after the decoding, n images of a few megabytes are many gigabytes. The
+buffer fills before the first step, memory grows all the while, and then the program is killed.
+
+How we know
+-----------
+The stage says how many elements it keeps, and the data set how large one is: their product is more than the memory that
+was free when the filling began. No step has ended since, and memory grows. Where elements differ in size, the kernel's kill
+in the middle of the filling says it.
+
+When this is wrong
+------------------
+If memory grows for another reason while the buffer fills, and the elements are smaller than the data set says.
+
+What to do
+----------
+Shuffle file names or records before the decoding: they are small. Or make the buffer smaller: a few hundred decoded images
+mix well if the files themselves are shuffled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.memory import room, size
+from unstall.diagnosis.shortage import MemoryKill, memory_kill, shortage
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import Event, HostSampled, PipelineBuilt, StepsEnded
+from unstall.journal.reader import Journal
+
+EXPLAINS = (
+    "host_memory_exhausted", "shuffle_buffer_filling", "host_memory_leaking", "swapping", "input_starved", "killed_from_outside",
+    "storage_slow",
+)  # fmt: skip
+GROWN_SHARE = 0.1  # of the memory that was free: so much must have been filled before anything is said
+SURE_SHARE = 0.5  # after so much of it there is no doubt
+NEARLY_ALL = 0.6  # a buffer that takes so much of the free memory is to blame if the program is killed while it fills
+LEAST_ELEMENTS = 16
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The largest buffer that is being filled."""
+
+    stage: PipelineBuilt
+    kept: int  # elements
+    element_bytes: int | None
+    before: HostSampled
+    latest: HostSampled
+    hosts: tuple[HostSampled, ...]
+
+    @property
+    def planned_bytes(self) -> int | None:
+        return None if self.element_bytes is None else self.kept * self.element_bytes
+
+    @property
+    def grown_bytes(self) -> int:
+        return max(host.rss_bytes for host in self.hosts) - self.before.rss_bytes
+
+    @property
+    def free_bytes(self) -> int:
+        left = room(self.before)
+        return left.left_bytes if left else 0
+
+
+def examine(journal: Journal) -> Verdict:
+    stages = [stage for stage in journal.of(PipelineBuilt) if stage.stage == "shuffle"]
+    if not stages:
+        return Clear("no tf.data pipeline of the program shuffles")
+    if not journal.of(HostSampled):
+        return Unknown("samples of the host's memory")
+    fillings = [found for stage in stages if (found := _filling(journal, stage)) is not None]
+    if not fillings:
+        return Clear("steps have ended since the buffers were made: they are full, and fit")
+    filling = max(fillings, key=lambda each: (each.planned_bytes or 0, each.kept))
+    kill = memory_kill(journal)
+    killed = kill is not None and kill.is_main
+    short_of = shortage(journal)
+    died = killed or (short_of is not None and not short_of.of_device)
+    if not _is_too_large(filling, died):
+        return Clear("the shuffle buffer fits into what is free")
+    return _found(journal, filling, kill if killed else None, died)
+
+
+def _filling(journal: Journal, stage: PipelineBuilt) -> Filling | None:
+    """The stage while it fills: no training step has ended since it was made."""
+    kept = _kept(stage)
+    if kept < LEAST_ELEMENTS or any(steps.at > stage.at for steps in journal.of(StepsEnded) if steps.phase == "train"):
+        return None
+    hosts = journal.of(HostSampled)
+    before = next((host for host in reversed(hosts) if host.at <= stage.at), hosts[0])
+    since = tuple(host for host in hosts if host.at >= before.at)
+    return Filling(stage, kept, stage.arguments.get("element_bytes"), before, since[-1], since)
+
+
+def _kept(stage: PipelineBuilt) -> int:
+    """Elements in the full buffer: its size, or the whole data set if that is smaller."""
+    try:
+        buffer = int(stage.arguments.get("buffer_size", stage.arguments.get("argument_0", 0)))
+    except (TypeError, ValueError):
+        return 0
+    elements = stage.arguments.get("elements", -2)
+    if buffer < 0:  # a whole data set, of unknown or known size
+        return elements if elements > 0 else 0
+    return min(buffer, elements) if elements >= 0 else buffer
+
+
+def _is_too_large(filling: Filling, died: bool) -> bool:
+    free, planned, grown = filling.free_bytes, filling.planned_bytes, filling.grown_bytes
+    if free <= 0:
+        return False
+    if planned is None:
+        return died and grown >= SURE_SHARE * free
+    if died and planned >= NEARLY_ALL * free and grown >= GROWN_SHARE * free:
+        return True
+    return planned > free and grown >= GROWN_SHARE * free
+
+
+def _found(journal: Journal, filling: Filling, kill: MemoryKill | None, died: bool) -> Found:
+    place = short(journal, filling.stage.where)
+    at = f" at {place}" if place else ""
+    planned, free = filling.planned_bytes, filling.free_bytes
+    needs = f" need {size(planned)}" if planned is not None else " need more"
+    then = " The kernel killed the program while it filled." if kill else ""
+    sure = died or filling.grown_bytes >= SURE_SHARE * free
+    return Found(
+        certainty=Certainty.CERTAIN if sure and planned is not None else Certainty.LIKELY,
+        summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements, which{needs}; {size(free)} were free.{then}",
+        evidence=tuple(_evidence(filling, kill)),
+        do=(
+            f"shuffle before the decoding{at}: file names and records are small",
+            f"or make the buffer smaller: {_fitting(filling)}",
+        ),
+        where=place,
+        details={"planned_bytes": planned, "free_bytes": free, "elements": filling.kept},
+    )
+
+
+def _fitting(filling: Filling) -> str:
+    if filling.element_bytes is None:
+        return "a few hundred elements"
+    fits = int(filling.free_bytes * 0.5 / filling.element_bytes)
+    return f"{fits:,} elements take half of what is free" if fits else "not even one element fits"
+
+
+def _evidence(filling: Filling, kill: MemoryKill | None) -> list[Evidence]:
+    seconds = filling.latest.at - filling.before.at
+    found: list[Evidence] = []
+    if filling.element_bytes is not None:
+        total = size(filling.planned_bytes or 0)
+        claim = f"one element has {size(filling.element_bytes)}; the buffer keeps {filling.kept:,}: {total}"
+        found.append(Evidence(claim, filling.planned_bytes, filling.free_bytes, (filling.stage,)))
+    else:
+        found.append(Evidence(f"the buffer keeps {filling.kept:,} elements", filling.kept, None, (filling.stage,)))
+    grown = f"memory has grown by {size(filling.grown_bytes)} in {seconds:.0f} s, and no step has ended since the buffer was made"
+    found.append(Evidence(grown, filling.grown_bytes, filling.free_bytes, filling.hosts))
+    events: list[Event] = [event for event in (kill.spoke, kill.counted) if event is not None] if kill else []
+    if events:
+        found.append(Evidence("the kernel killed it for want of memory", None, None, tuple(events)))
+    return found
