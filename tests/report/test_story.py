@@ -2,7 +2,7 @@
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.diagnose import diagnose
-from unstall.journal.events import EpochEnded, ProcessEnded, SampleFailed
+from unstall.journal.events import EpochEnded, ErrorRaised, Event, ProcessEnded, ProgramEnded, SampleFailed
 from unstall.journal.reader import Journal
 from unstall.report.numbers import numerics, time_split
 from unstall.report.story import tell
@@ -47,9 +47,12 @@ def test_the_last_loss_is_the_latest_that_is_known_of_a_step_or_an_epoch() -> No
 
 
 def test_the_state_is_how_the_program_ended() -> None:
-    def state(**how: int) -> str:
-        events = journal(started(), ProcessEnded(at=T0 + 9, pid=1, **how))
+    def state(*before: Event, **how: int) -> str:
+        events = journal(started(), *before, ProcessEnded(at=T0 + 9, pid=1, **how))
         told: str = tell(events, diagnose(events))["state"]
         return told
 
     assert [state(exit_code=0), state(exit_code=3), state(signal=9)] == ["done", "failed", "killed"]
+    assert state(ProgramEnded(at=T0 + 8, pid=1)) == "done"
+    assert state(ErrorRaised(at=T0 + 8, fatal=True, thread="MainThread")) == "failed"
+    assert state() == "ended"  # os._exit or a kill: only the parent knows

@@ -12,10 +12,12 @@ from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
     DeviceSampled,
+    ErrorRaised,
     Event,
     FitBegan,
     HostSampled,
     ProcessEnded,
+    ProgramEnded,
     ProgramStarted,
     RunStarted,
     SampleFailed,
@@ -47,11 +49,14 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
-    """failed | killed | done | stuck | slow | training | running."""
+    """failed | killed | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
     ended = journal.last(ProcessEnded)
     if ended is not None:
         if ended.signal is not None:
             return "killed"
+        if ended.exit_code is None:
+            failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
+            return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
         return "failed" if ended.exit_code else "done"
     stall = current_stall(journal)
     if stall is not None and stall.began.phase not in {"", "start", "between"}:

@@ -111,6 +111,8 @@ def _ending(ended: dict[str, Any], progress: dict[str, Any]) -> str:
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
         return f"ended{by} by {signals.Signals(ended['signal']).name}{took}{steps}"
+    if ended["exit_code"] is None:
+        return f"{took.strip()}{steps}"
     return f"exit code {ended['exit_code']}{took}{steps}"
 
 

@@ -11,6 +11,7 @@ from unstall.runs import RunFolder
 
 
 def main(run_path: str, pid: int, quiet: bool) -> None:
+    from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
     from unstall.supervisor.supervisor import Teller, Wishes
     from unstall.supervisor.watch import TICK_S, Watch
@@ -23,7 +24,8 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
         if diagnosis is not None:
             teller.tell_if_new(watch, diagnosis)
         time.sleep(TICK_S)
-    teller.tell_new_at_the_end(watch, watch.finish())
+    # How it ended only its parent knows.
+    teller.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
 
 
 def is_alive(pid: int) -> bool:
