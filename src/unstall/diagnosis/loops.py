@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Unknown
-from unstall.journal.events import FitBegan, LoopSeen, ProgramStarted, StepsEnded
+from unstall.journal.events import FitBegan, LoopSeen, ProgramStarted, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
 
 
@@ -12,6 +12,9 @@ def not_inside(journal: Journal) -> Unknown | None:
     """For causes that only the probe can see."""
     if journal.first(ProgramStarted) is not None:
         return None
+    begun = journal.first(RunStarted)
+    if begun is not None and begun.mode == "run":
+        return Unknown("a look inside the program: it ran no Python in which the probe could start")
     return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
 
 
