@@ -66,7 +66,7 @@ class Stall:
         result = []
         for thread in samples[-1].threads:
             stood = standing_s(self.threads, pid, thread["id"])
-            if same_position_in(samples, thread) < len(samples) or not stands(stood):
+            if same_position_in(samples, thread) < len(samples) or (not self.began.sure and not stands(stood)):
                 continue
             deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
             shown = deep if position(deep) == position(thread) else thread

@@ -11,7 +11,7 @@ from typing import Any
 
 from unstall.journal.events import ThreadsSeen
 
-POLL_CPU_MS = 0.4  # a wake-up that costs less CPU has done no work: no step of any framework is that cheap
+POLL_CPU_MS = 0.15  # a wake-up that costs less CPU has done no work: the steps of all frameworks cost more
 FEWEST_POLLS = 2
 LONG_S = 5.0  # a thread that has slept so long without waking, or that polls, stands still
 

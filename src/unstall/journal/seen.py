@@ -125,6 +125,7 @@ class StallBegan(Event):
     usual_s: Optional[float] = None  # what this phase took before (median), None without history
     limit_s: float = 0.0
     waiting_for_input: bool = False
+    sure: bool = True  # False: no pulse says so, only that it idles; it may get on without using the CPU much
 
 
 @dataclass(frozen=True)
@@ -158,3 +159,24 @@ class ExperimentEnded(Event):
     seconds: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
     failed: str = ""  # why it could not be made
+
+
+@dataclass(frozen=True)
+class PathLooked(Event):
+    """A path that the program could not find, looked at afterwards."""
+
+    path: str = ""
+    exists_up_to: str = ""
+    near: list[str] = field(default_factory=list)  # names in that folder that resemble the part that is missing
+    unset_variables: list[str] = field(default_factory=list)  # that the program's source asks for
+
+
+@dataclass(frozen=True)
+class DiskSeen(Event):
+    """Room on the file system of a path."""
+
+    path: str = ""
+    mount: str = ""
+    free_bytes: int = 0
+    total_bytes: int = 0
+    free_inodes: int = 0

@@ -148,13 +148,14 @@ def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSa
     stood = beat.silent_s(now) if beat else asleep if asleep is not None and asleep < float("inf") else now - began
     return StallBegan(
         at=now_wall,
-        phase=beat.phase if beat else "" if may_poll else _phase(looks),
+        phase=beat.phase if beat else _phase(looks) if asleep is None or asleep >= LONG_S else "",
         step=beat.step if beat else -1,
         epoch=beat.epoch if beat else -1,
         since=now_wall - stood,
         usual_s=None,
         limit_s=LONG_S,
         waiting_for_input=bool(beat and beat.input_since),
+        sure=beat is not None or (asleep is not None and LONG_S <= asleep < float("inf")),
     )
 
 

@@ -21,7 +21,7 @@ from unstall.signals import sources, stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
-from unstall.supervisor import clocks, closer
+from unstall.supervisor import afterwards, clocks, closer
 from unstall.supervisor.processes import python_processes
 
 TICK_S = 0.5
@@ -168,7 +168,8 @@ class Watch:
 
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
         if beat is None:
-            silent, phase, since = self._idle_s(now), "", time.time() - self._idle_s(now)
+            since = self._idle_since()
+            silent, phase = time.time() - since, ""
         else:
             silent, phase = beat.silent_s(now), beat.phase
             since = time.time() - silent
@@ -200,6 +201,12 @@ class Watch:
             idle += host.interval_s
         return idle
 
+    def _idle_since(self) -> float:
+        """When the process tree was last seen to use the CPU, or was first looked at."""
+        hosts = self.journal.of(HostSampled)
+        busy = next((host.at for host in reversed(hosts) if host.cpu_cores >= BUSY_CORES), None)
+        return busy if busy is not None else hosts[0].at if hosts else time.time()
+
     def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: clocks.Limit) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
@@ -211,6 +218,7 @@ class Watch:
             usual_s=limit.usual_s,
             limit_s=limit.busy_s if busy else limit.idle_s,
             waiting_for_input=bool(beat and beat.input_since),
+            sure=beat is not None,
         )
         self._stall_samples = 0
         self._next_stall_sample = 0.0
@@ -272,4 +280,6 @@ class Watch:
     def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
         """The last look, when the program has ended."""
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
+        self.read()
+        self.note(*afterwards.look(self.journal))
         return self.examine()

@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def train_step(weights, features):
 
 def evaluate() -> None:
     mark()
-    signal.pause()
+    threading.Event().wait()  # for the results of a scorer that does not run
 
 
 weights = jax.device_put(np.zeros((8, 1), "float32"), copied)
