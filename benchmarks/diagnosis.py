@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.specimens_index import Specimen, load_all
 
 UNSTALL = [sys.executable, "-m", "unstall"]
-GRACE_S = 60.0  # a machine that is busy, and imports
+GRACE_S = 100.0  # a machine that is busy, and imports
 ATTACH_AFTER_ONSET_S = 3.0
 HANG_SETTLES_S = 45.0  # how long a bare specimen may take to reach its onset
 

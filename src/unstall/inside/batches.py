@@ -150,6 +150,8 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         source = source_of(iterator)
         if source is not None:
             source.ended += 1
+            if not source.batches:
+                probe.emit(LoopSeen(at=time.time(), facts={"kind": "empty", "where": iterator.__dict__.get(_MADE_AT)}))
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, *args: Any, **kwargs: Any) -> None:

@@ -20,10 +20,12 @@ from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
     DeviceSampled,
+    DiskSeen,
     ExperimentEnded,
     HostSampled,
     KernelSpoke,
     OutputSeen,
+    PathLooked,
     SampleFailed,
     SourceRead,
     StackSampled,
@@ -39,6 +41,7 @@ __all__ = [
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",
+    "DiskSeen",
     "Event",
     "ExperimentEnded",
     "Frame",
@@ -47,6 +50,7 @@ __all__ = [
     "KernelSpoke",
     "KillsCounted",
     "OutputSeen",
+    "PathLooked",
     "SampleFailed",
     "SourceRead",
     "StackSampled",
@@ -200,6 +204,14 @@ class ErrorRaised(Event):
 
 
 @dataclass(frozen=True)
+class FileMet(Event):
+    """A file that the program had to do with when an error ended it."""
+
+    path: str = ""
+    how: str = ""  # open | the name of the variable that holds it
+
+
+@dataclass(frozen=True)
 class WarningShown(Event):
     source: str = ""  # warnings | logging:<logger name>
     category: str = ""
@@ -214,6 +226,28 @@ class PipelineBuilt(Event):
     stage: str = ""  # map, batch, shuffle, from_generator, ...
     where: Optional[str] = None
     arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PatternMatchedNothing(Event):
+    """A file pattern of the program's own matched no file."""
+
+    pattern: str = ""
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class PipelineMeasured(Event):
+    """What the stages of one tf.data iterator have done up to now, as TensorFlow itself measures it. Both lists begin at the
+    source. stages, as the program made them: name, stage, where, function, function_where, does. nodes, as TensorFlow
+    runs them: name, elements, seconds (of work, summed over its threads), at_a_time, buffered."""
+
+    number: int = 0  # of the iterator, in the order they were made
+    role: str = "train"  # train | validate
+    seconds: float = 0.0  # since the iterator was made
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    in_graph: bool = False  # the iterator lives inside a tf.function: it cannot be measured
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""There is no room left on the disk that the program writes to.
+
+What it is
+----------
+A checkpoint, a log or a cache could not be written because the file system is full, out of file entries, or over a quota. What
+was being written is torn: the last whole checkpoint is the one before.
+
+How we know
+-----------
+The error that ended the program says so (`No space left on device`, error 28; `Disk quota exceeded`, error 122; a write that took
+only a part). The room on the file systems is read right afterwards.
+
+When this is wrong
+------------------
+A write that took only a part may have another reason on a network disk; it counts only where the room is gone too.
+
+What to do
+----------
+Make room, keep fewer checkpoints, or write them elsewhere. Delete the torn file before going on from it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised, FrameworkLoaded, ProcessEnded
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("checkpoint_slow",)
+NO_ROOM_BYTES = 1_000_000  # less is no room for anything that a training writes
+
+_SAYS_SO = re.compile(r"No space left on device|Disk quota exceeded|errno = 28|Errno 28|Errno 122|ENOSPC|EDQUOT")
+_PART_WRITTEN = re.compile(
+    r"(?P<wanted>\d+) requested and (?P<written>\d+) written|[Cc]an't write data|[Ww]rite failed|file write failed"
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    error = fatal_error(journal)
+    if error is None:
+        if journal.last(ProcessEnded) is not None and not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
+            return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
+        return Clear("no write failed")
+    full = [disk for disk in journal.of(DiskSeen) if disk.free_bytes < NO_ROOM_BYTES or disk.free_inodes == 0]
+    said = next((text for text in texts(error) if _SAYS_SO.search(text)), None)
+    part = next((text for text in texts(error) if _PART_WRITTEN.search(text)), None)
+    if said is None and not (part and full):
+        return Clear("the error is about something else")
+    return _found(journal, error, said or part or "", full)
+
+
+def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]) -> Found:
+    saved = journal.last(CheckpointSaved)
+    where = user_line(error, program_folder(journal))
+    evidence = [Evidence(f"the error that ended it: {said.splitlines()[-1].strip()[:200]}", said[:500], None, (error,))]
+    disk = full[-1] if full else None
+    if disk is not None:
+        room = f"{disk.free_bytes / 2**20:.1f} MiB of {disk.total_bytes / 2**20:,.0f} MiB are free on {disk.mount}"
+        evidence.append(Evidence(room, disk.free_bytes, NO_ROOM_BYTES, (disk,)))
+    doing = "while saving a checkpoint" if error.phase == "save" else "while writing"
+    on = f" on {disk.mount}" if disk else ""
+    last = f" The last thing saved before was {saved.path}." if saved and saved.path else ""
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The disk{on} is full: the program ended {doing}.{last}",
+        evidence=tuple(evidence),
+        do=(
+            "make room, keep fewer checkpoints, or write them to another disk",
+            "delete the torn file before you go on from a checkpoint",
+        ),
+        where=where,
+        effect=Effect.STOPS,
+    )

@@ -1,0 +1,129 @@
+"""A file or folder of the data is not where the program looks for it, or the variable that should say where is not set.
+
+What it is
+----------
+The program opens a path that does not exist: it was moved, mistyped, is called otherwise on this machine, or was put together
+from an environment variable that is not set (then it begins with `None/`). A pattern that matches no file gives an empty data
+set, and some programs train on it without an error.
+
+How we know
+-----------
+The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies there
+under a similar name, and which environment variables the program asks for are not set. Where there was no error: a pattern
+matched nothing, the data set was empty, and the program ended without a single step.
+
+When this is wrong
+------------------
+If the missing file is only the last of several faults: a program that was to make the file and failed to do so.
+
+What to do
+----------
+Correct the path or set the variable. Let the program check its data paths before it builds the model, and say which is missing.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.stacks import place, program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import (
+    ErrorRaised,
+    FrameworkLoaded,
+    LoopSeen,
+    PathLooked,
+    PatternMatchedNothing,
+    ProcessEnded,
+    ProgramEnded,
+    StepsEnded,
+)
+from unstall.journal.reader import Journal
+from unstall.signals.paths import missing_path
+
+_NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
+
+
+def examine(journal: Journal) -> Verdict:
+    error = fatal_error(journal)
+    if error is not None:
+        return _of_error(journal, error)
+    ended = journal.last(ProcessEnded)
+    if ended is None:
+        return Clear("the program runs")
+    if ended.exit_code == 0:
+        return _of_emptiness(journal)
+    if not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
+        return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
+    return Clear("no path was missing")
+
+
+def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
+    folder = program_folder(journal)
+    variable = _unset_variable(error)
+    if variable is not None:
+        claim = f"os.environ[{variable!r}] raised KeyError"
+        return Found(
+            certainty=Certainty.CERTAIN,
+            summary=f"The environment variable {variable} is not set, and the program needs it.",
+            evidence=(Evidence(claim, variable, None, (error,)),),
+            do=(f"set it: export {variable}=…", "or give the program a default, and a message that names the variable"),
+            where=user_line(error, folder),
+        )
+    told = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
+    if told is None:
+        return Clear("the error is about something else")
+    path = missing_path(told) or ""
+    looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
+    return _found(error, path, looked, user_line(error, folder))
+
+
+def _unset_variable(error: ErrorRaised) -> str | None:
+    """KeyError out of os.environ itself."""
+    inner = error.frames[0] if error.frames else None
+    if error.kind == "KeyError" and inner is not None and inner["file"].endswith("/os.py"):
+        return error.message.strip("'\"")
+    return None
+
+
+def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str | None) -> Found:
+    evidence = [Evidence(f"{error.kind.rpartition('.')[2]}: {path}", path, None, (error,))]
+    summary = f"There is no {path}."
+    do: list[str] = []
+    if path.startswith(("None/", "None\\")) or "/None/" in path:
+        names = ", ".join(looked.unset_variables) if looked and looked.unset_variables else ""
+        summary = f"The path {path} was put together from something that is None" + (f": {names} is not set." if names else ".")
+        do.append(
+            f"set it: export {names.split(',')[0]}=…" if names else "find out which variable or setting should hold the folder"
+        )
+    elif "$" in path or path.startswith("~"):
+        summary += " It still holds a variable or ~ that nobody expanded."
+        do.append("expand it: os.path.expanduser(os.path.expandvars(path))")
+    if looked is not None:
+        evidence.append(Evidence(f"it exists as far as {looked.exists_up_to}", looked.exists_up_to, None, (looked,)))
+        if looked.near:
+            evidence.append(Evidence(f"there lies {', '.join(looked.near)}", looked.near[0], None, (looked,)))
+            do.append(f"did you mean {looked.near[0]}?")
+        elif looked.unset_variables and not do:
+            do.append(f"not set, and asked for by the program: {', '.join(looked.unset_variables)}")
+    do.append("correct the path, and let the program check its paths before it builds the model")
+    return Found(certainty=Certainty.CERTAIN, summary=summary, evidence=tuple(evidence), do=tuple(do), where=line)
+
+
+def _of_emptiness(journal: Journal) -> Verdict:
+    """It ended well, without a step, after a pattern that matched nothing gave an empty data set."""
+    patterns = journal.of(PatternMatchedNothing)
+    empty = [event for event in journal.of(LoopSeen) if event.facts.get("kind") == "empty"]
+    if journal.of(StepsEnded) or not patterns or not empty or not journal.of(ProgramEnded):
+        return Clear("the program ended as it should")
+    pattern = patterns[-1]
+    file, _, number = (pattern.where or "").rpartition(":")
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"No file matches {pattern.pattern}, so the data set was empty and the program ended without a single step.",
+        evidence=(
+            Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
+            Evidence("the data set ended before its first batch", 0, 1, tuple(empty[-1:])),
+        ),
+        do=("correct the pattern or the folder", "let the program stop when it finds no files"),
+        where=place(file, int(number), program_folder(journal)) if file else None,
+        effect=Effect.STOPS,
+    )

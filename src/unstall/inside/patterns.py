@@ -1,0 +1,43 @@
+"""File patterns that match nothing: glob.glob and its kin give an empty list then, and many programs train on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from unstall.inside.patching import wrap
+from unstall.inside.places import user_place
+from unstall.inside.probe import Probe
+from unstall.journal.events import PatternMatchedNothing
+
+MOST_EVENTS = 50
+
+
+def install(module: ModuleType, probe: Probe) -> None:
+    """glob, and tensorflow.python.lib.io.file_io (tf.io.gfile.glob)."""
+    name = "glob" if module.__name__ == "glob" else "get_matching_files_v2"
+    wrap(module, name, _watched(probe))
+
+
+def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    told = 0
+
+    def record(pattern: Any) -> None:
+        nonlocal told
+        told += 1
+        where = user_place(4)
+        if told <= MOST_EVENTS and where is not None:
+            probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def glob(pathname: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(pathname, *args, **kwargs)
+            if probe.active and isinstance(found, list) and not found:
+                probe.shield.call("patterns", record, pathname)
+            return found
+
+        return glob
+
+    return make

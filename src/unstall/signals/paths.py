@@ -1,0 +1,81 @@
+"""Looks at a path that a program could not find: how far it exists, what lies there under a similar name."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import time
+from pathlib import Path
+
+from unstall.journal.events import ErrorRaised, PathLooked
+
+MOST_ENTRIES = 5000
+_MISSING = (
+    re.compile(r"No such file or directory: '(?P<path>[^']+)'"),
+    re.compile(r'No such file or directory: "(?P<path>[^"]+)"'),
+    re.compile(r"Not a directory: '(?P<path>[^']+)'"),
+    re.compile(r"(?P<path>[^\s;'\"]+); No such file or directory"),
+    re.compile(r"No files matched pattern: (?P<path>[^\s'\"]+)"),
+    re.compile(r"[Uu]nable to (?:synchronously )?open file.*name = '(?P<path>[^']+)'.*errno = 2"),
+    re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
+    re.compile(r"(?P<path>\S+) not found\.?$"),
+)
+_VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|environ\[\s*['"](?P<b>\w+)['"]""")
+
+
+def missing_path(text: str) -> str | None:
+    """The path that an error's text says is not there."""
+    for pattern in _MISSING:
+        found = pattern.search(text)
+        if found:
+            return found["path"]
+    return None
+
+
+def look(error: ErrorRaised, folder: str, environment: dict[str, str]) -> PathLooked | None:
+    """None if the error is about no missing path."""
+    path = next((path for text in (error.message, *error.chain) if (path := missing_path(text)) is not None), None)
+    if path is None:
+        return None
+    whole = Path(folder, path) if folder else Path(path)
+    parent, part = _exists_up_to(whole)
+    return PathLooked(
+        at=time.time(),
+        path=path,
+        exists_up_to=str(parent),
+        near=difflib.get_close_matches(part, _names(parent), n=3, cutoff=0.75) if part else [],
+        unset_variables=[name for name in _variables(error) if not environment.get(name)],
+    )
+
+
+def _exists_up_to(path: Path) -> tuple[Path, str]:
+    """The deepest folder that exists, and the part that does not in it. A pattern's wildcards exist nowhere."""
+    for parent in path.parents:
+        if parent.is_dir():
+            rest = path.relative_to(parent).parts
+            return parent, rest[0] if rest and "*" not in rest[0] else ""
+    return Path("/"), ""
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry, _ in zip(entries, range(MOST_ENTRIES), strict=False)]
+    except OSError:
+        return []
+
+
+def _variables(error: ErrorRaised) -> list[str]:
+    """Environment variables that the user's files in the traceback ask for."""
+    found: dict[str, None] = {}
+    for frame in error.frames:
+        if "site-packages" in frame["file"] or "/lib/python" in frame["file"]:
+            continue
+        try:
+            source = Path(frame["file"]).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        for match in _VARIABLE.finditer(source):
+            found[match["a"] or match["b"]] = None
+    return list(found)
