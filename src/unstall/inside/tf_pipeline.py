@@ -12,6 +12,7 @@ from typing import Any, Optional
 from unstall.inside.patching import MARK, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
+from unstall.inside.tf_stages import tag
 from unstall.journal.events import PipelineBuilt
 
 METHODS = (
@@ -22,6 +23,7 @@ KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large
 SAME_ELEMENTS = ("RepeatDataset", "ShuffleDataset", "PrefetchDataset", "CacheDataset", "TakeDataset", "SkipDataset")
 MOST_STAGES_BACK = 10
 STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
+READERS = ("TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
 MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
 
 
@@ -34,6 +36,13 @@ def install(module: ModuleType, probe: Probe) -> None:
         _wrap_static(dataset, name, recorder)
 
 
+def install_readers(module: ModuleType, probe: Probe) -> None:
+    """tensorflow.python.data.ops.readers: sources that are made by naming a class."""
+    recorder = _Recorder(probe)
+    for name in READERS:
+        wrap(getattr(module, f"{name}V2"), "__init__", recorder.reader(name))
+
+
 def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     original = owner.__dict__.get(name)
     if not isinstance(original, staticmethod) or hasattr(original.__func__, MARK):
@@ -44,8 +53,10 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:
-        recorder.note(name, args, kwargs)
-        return inner(*args, **kwargs)
+        noted = recorder.note(name, args, kwargs)
+        dataset = inner(*args, **kwargs)
+        recorder.tag(dataset, noted)
+        return dataset
 
     setattr(function, MARK, inner)
     setattr(owner, name, staticmethod(function))
@@ -59,31 +70,53 @@ class _Recorder:
     def method(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def stage(dataset: Any, *args: Any, **kwargs: Any) -> Any:
-                self.note(name, args, kwargs, dataset)
-                return original(dataset, *args, **kwargs)
+                noted = self.note(name, args, kwargs, dataset)
+                result = original(dataset, *args, **kwargs)
+                self.tag(result, noted)
+                return result
 
             return stage
 
         return make
 
-    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any = None) -> None:
-        if self._probe.active and self._stages < MOST_STAGES:
-            self._probe.shield.call("pipeline", self._record, name, args, kwargs, dataset)
+    def reader(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        def make(original: Callable[..., None]) -> Callable[..., None]:
+            def __init__(dataset: Any, *args: Any, **kwargs: Any) -> None:
+                noted = self.note(name, args, kwargs)
+                original(dataset, *args, **kwargs)
+                self.tag(dataset, noted)
 
-    def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> None:
+            return __init__
+
+        return make
+
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any = None) -> Optional[PipelineBuilt]:
+        if not self._probe.active or self._stages >= MOST_STAGES:
+            return None
+        noted: Optional[PipelineBuilt] = self._probe.shield.call("pipeline", self._record, name, args, kwargs, dataset)
+        return noted
+
+    def tag(self, dataset: Any, noted: Optional[PipelineBuilt]) -> None:
+        """The data set itself remembers its line, so that a pipeline that runs can be told stage by stage."""
+        if noted is not None:
+            self._probe.shield.call("pipeline", tag, dataset, noted)
+
+    def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> Optional[PipelineBuilt]:
         where = user_place(4)
-        if where is None:
-            return  # a stage that a library built for itself
+        function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
+        if where is None or str(getattr(function, "__module__", "")).startswith("unstall."):
+            return None  # a stage that a library, or we, built for ourselves
         self._stages += 1
         arguments = {f"argument_{index}": shown for index, value in enumerate(args) if (shown := _shown(value)) is not None}
         arguments.update({key: shown for key, value in kwargs.items() if (shown := _shown(value)) is not None})
-        function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
         if function is not None:
             arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
             arguments["function_where"] = code_place(function)
         if name in KEEPING and dataset is not None:
             arguments.update(self._probe.shield.call("pipeline sizes", _sizes, dataset) or {})
-        self._probe.emit(PipelineBuilt(at=time.time(), stage=name, where=where, arguments=arguments))
+        built = PipelineBuilt(at=time.time(), stage=name, where=where, arguments=arguments)
+        self._probe.emit(built)
+        return built
 
 
 def _sizes(dataset: Any) -> dict[str, Any]:
