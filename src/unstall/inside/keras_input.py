@@ -14,6 +14,7 @@ from typing import Any, Optional
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
+from unstall.inside.tf_stages import batches_per_pass
 from unstall.inside.tf_stamp import InputStamp
 from unstall.journal.events import InputDescribed
 
@@ -28,6 +29,7 @@ KINDS = {
     "TensorLikeDataAdapter": "arrays",
     "KerasSequenceAdapter": "PyDataset",
 }
+INFINITE = -1  # as TensorFlow counts the batches of a data set that repeats for ever
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -80,8 +82,9 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
 def _stamp(probe: Probe, owner: Any, attribute: str) -> None:
     stamp = InputStamp.put_on(owner, attribute)
-    if stamp is not None:
-        probe.input_stamp = stamp
+    # With several steps in one call the stamp is the last one's, and says nothing of the wait of each.
+    several = getattr(owner, "steps_per_execution", 1) != 1 or getattr(owner, "_step_increment", 0) != 0
+    probe.input_stamp = None if several else stamp
 
 
 def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -136,6 +139,10 @@ def _describe(probe: Probe, owner: Any) -> None:
     batches = getattr(adapter, "num_batches", None)
     if batches is None:
         batches = getattr(owner, "_inferred_steps", None)
+    dataset = getattr(adapter, "_dataset", None)
+    per_pass = None
+    if batches is None and dataset is not None and hasattr(dataset, "cardinality") and int(dataset.cardinality()) == INFINITE:
+        batches, per_pass = INFINITE, batches_per_pass(dataset)
     role = "validate" if probe.fit_depth else "train"
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
@@ -145,7 +152,7 @@ def _describe(probe: Probe, owner: Any) -> None:
             kind=KINDS.get(name, name),
             where=_source_place(adapter) or user_place(3),
             batches=int(batches) if isinstance(batches, int) else None,
-            arguments=_facts(owner, adapter),
+            arguments={**_facts(owner, adapter), **({} if per_pass is None else {"batches_per_pass": per_pass})},
             role=role,
         )
     )
