@@ -2,8 +2,8 @@
 
 What it is
 ----------
-`steps_per_epoch` times `epochs` is more than the data set or generator gives. Keras shows a warning that scrolls away, and ends
-the training early or runs empty epochs: the model is trained less than it seems.
+`steps_per_epoch` times `epochs` is more than the data set or generator gives. Keras shows a warning that scrolls away,
+and ends the training early or runs empty epochs: the model is trained less than it seems.
 
 How we know
 -----------
@@ -11,12 +11,13 @@ Keras itself said that the input ran out of data, and fewer steps were made than
 
 When this is wrong
 ------------------
-If the short last epoch is meant. A data set whose length nobody gave, and that simply ends, is no fault, and is not told.
+If the short last epoch is meant. A data set whose length nobody gave, and that simply ends, is no fault, and is not
+told.
 
 What to do
 ----------
-Let the data set repeat (`.repeat()`, a generator in `while True:`), or leave `steps_per_epoch` out, or make it what the data
-really has.
+Let the data set repeat (`.repeat()`, a generator in `while True:`), or leave `steps_per_epoch` out, or make it what the
+data really has.
 """
 
 from __future__ import annotations

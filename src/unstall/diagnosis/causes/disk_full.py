@@ -2,13 +2,13 @@
 
 What it is
 ----------
-A checkpoint, a log or a cache could not be written because the file system is full, out of file entries, or over a quota. What
-was being written is torn: the last whole checkpoint is the one before.
+A checkpoint, a log or a cache could not be written because the file system is full, out of file entries, or over a
+quota. What was being written is torn: the last whole checkpoint is the one before.
 
 How we know
 -----------
-The error that ended the program says so (`No space left on device`, error 28; `Disk quota exceeded`, error 122; a write that took
-only a part). The room on the file systems is read right afterwards.
+The error that ended the program says so (`No space left on device`, error 28; `Disk quota exceeded`, error 122; a write
+that took only a part). The room on the file systems is read right afterwards.
 
 When this is wrong
 ------------------

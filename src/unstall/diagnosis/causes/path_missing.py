@@ -2,15 +2,15 @@
 
 What it is
 ----------
-The program opens a path that does not exist: it was moved, mistyped, is called otherwise on this machine, or was put together
-from an environment variable that is not set (then it begins with `None/`). A pattern that matches no file gives an empty data
-set, and some programs train on it without an error.
+The program opens a path that does not exist: it was moved, mistyped, is called otherwise on this machine, or was put
+together from an environment variable that is not set (then it begins with `None/`). A pattern that matches no file
+gives an empty data set, and some programs train on it without an error.
 
 How we know
 -----------
-The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies there
-under a similar name, and which environment variables the program asks for are not set. Where there was no error: a pattern
-matched nothing, the data set was empty, and the program ended without a single step.
+The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies
+there under a similar name, and which environment variables the program asks for are not set. Where there was no error:
+a pattern matched nothing, the data set was empty, and the program ended without a single step.
 
 When this is wrong
 ------------------
@@ -18,7 +18,8 @@ If the missing file is only the last of several faults: a program that was to ma
 
 What to do
 ----------
-Correct the path or set the variable. Let the program check its data paths before it builds the model, and say which is missing.
+Correct the path or set the variable. Let the program check its data paths before it builds the model, and say which is
+missing.
 """
 
 from __future__ import annotations

@@ -2,17 +2,18 @@
 
 What it is
 ----------
-A truncated or damaged image, a TFRecord whose checksum does not fit, a PNG that is decoded as a JPEG, an archive that is none. It
-is met only when its turn comes, often after hours.
+A truncated or damaged image, a TFRecord whose checksum does not fit, a PNG that is decoded as a JPEG, an archive that
+is none. It is met only when its turn comes, often after hours.
 
 How we know
 -----------
-The error that ended the program is one that decoders and record readers raise for damaged data. The file is named where the error
-or the stage that reads it tells; for a TFRecord the place in the file is named.
+The error that ended the program is one that decoders and record readers raise for damaged data. The file is named where
+the error or the stage that reads it tells; for a TFRecord the place in the file is named.
 
 When this is wrong
 ------------------
-If the data is whole and the decoder is the wrong one for it: then all files fail, from the first on, and the verdict says so.
+If the data is whole and the decoder is the wrong one for it: then all files fail, from the first on, and the verdict
+says so.
 
 What to do
 ----------

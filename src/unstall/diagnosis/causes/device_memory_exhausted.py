@@ -1,0 +1,60 @@
+"""The training needs more memory than the card has.
+
+What it is
+----------
+Weights, optimizer, activations and batch together do not fit on the device, with nobody else on it. It appears at the
+first step, or at the first large batch: images of another size, more boxes in an image, a validation with a larger
+batch.
+
+How we know
+-----------
+The framework's own error ended the program: it asked for so much, and so much was free. No other process holds a part
+of the card that would have made the difference, and the program's own allocator holds no free memory that would have
+been enough.
+
+When this is wrong
+------------------
+If the memory of another process was given back before it could be seen. Where fragmentation or another process explains
+the failure, those causes are named instead.
+
+What to do
+----------
+Make the batch or the images smaller; use mixed precision; accumulate gradients over smaller batches; rematerialise
+blocks. If it worked before, find out what grew.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
+from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
+from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.events import StepsEnded
+from unstall.journal.reader import Journal
+
+
+def examine(journal: Journal) -> Verdict:
+    short = device_shortage(journal)
+    if short is None:
+        return not_seen(journal) or Clear("no device ran out of memory")
+    for narrower in (device_memory_held_by_other, device_memory_fragmented):
+        if isinstance(narrower.examine(journal), Found):
+            return Clear("a narrower cause explains it")
+    asked = f"{gib(short.asked)} more were asked for" if short.asked else "more was asked for than there is"
+    free = f", {gib(short.free_on_card)} of {gib(short.capacity)} were free" if short.capacity else ""
+    steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    when = f"in step {steps[-1].last + 1}" if steps and short.told.error.phase else "before its first step"
+    evidence = [Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, short.events)]
+    if steps:
+        evidence.append(Evidence(f"{steps[-1].last + 1:,} steps fitted before it", steps[-1].last + 1, None, tuple(steps[-1:])))
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The card has too little memory for this training: {asked}{free}. It ended {when}.",
+        evidence=tuple(evidence),
+        do=(
+            "make the batch or the images smaller, or accumulate gradients over smaller batches",
+            "use mixed precision: keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+        ),
+        where=user_line(short.told.error, program_folder(journal)),
+    )

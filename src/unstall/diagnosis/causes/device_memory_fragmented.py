@@ -1,0 +1,62 @@
+"""The program holds enough free device memory, but in pieces that are too small.
+
+What it is
+----------
+The framework's allocator has taken memory from the card and has free pieces of it, together more than was asked for,
+but no single piece is large enough. It comes with tensors of ever different sizes: images or boxes that vary from batch
+to batch.
+
+How we know
+-----------
+At the error the allocator's own count shows more unused memory than was asked for (PyTorch: reserved but unallocated;
+JAX and TensorFlow: limit less use, with the largest free piece below what was asked for).
+
+When this is wrong
+------------------
+If a part of what the allocator holds is pinned by a library and only looks unused.
+
+What to do
+----------
+PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. TensorFlow: TF_GPU_ALLOCATOR=cuda_malloc_async. Better: give
+batches few fixed shapes, by padding or buckets.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
+from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.reader import Journal
+
+
+def examine(journal: Journal) -> Verdict:
+    short = device_shortage(journal)
+    if short is None:
+        return not_seen(journal) or Clear("no device ran out of memory")
+    if short.asked is None or short.held_but_unused is None:
+        return Clear("nothing tells of free pieces")
+    if short.held_but_unused + (short.free_on_card or 0 if short.largest_piece is None else 0) < short.asked:
+        return Clear("there was too little memory, in pieces or not")
+    if short.held_but_unused < short.asked:
+        return Clear("what the program held unused was too little by itself")
+    if short.largest_piece is not None and short.largest_piece >= short.asked:
+        return Clear("one piece was large enough")
+    is_torch = short.told.error.kind.startswith("torch")
+    largest = f"; the largest piece has {gib(short.largest_piece)}" if short.largest_piece is not None else ""
+    setting = (
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" if is_torch else "TF_GPU_ALLOCATOR=cuda_malloc_async (TensorFlow)"
+    )
+    return Found(
+        certainty=Certainty.CERTAIN if is_torch or short.largest_piece is not None else Certainty.LIKELY,
+        summary=f"{gib(short.asked)} were asked for and the program holds {gib(short.held_but_unused)} unused, but in "
+        f"pieces{largest}: the memory is fragmented.",
+        evidence=(
+            Evidence(f"the error that ended it: {short.told.text}", short.asked, None, (short.told.error,)),
+            Evidence(
+                f"{gib(short.held_but_unused)} held and unused at the error", short.held_but_unused, short.asked, short.events
+            ),
+        ),
+        do=(f"set {setting} before the start", "give batches few fixed shapes, by padding or by buckets"),
+        where=user_line(short.told.error, program_folder(journal)),
+    )

@@ -1,0 +1,91 @@
+"""path_missing: the error says which path is not there; what lies nearby is looked at afterwards."""
+
+from pathlib import Path
+
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
+from unstall.diagnosis.causes import path_missing
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ErrorRaised, LoopSeen, PathLooked, PatternMatchedNothing, ProcessEnded, ProgramEnded
+from unstall.signals.paths import look, missing_path
+
+CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
+ENDED = ProcessEnded(at=T0 + 10, exit_code=0)
+
+
+def raised(kind: str, message: str, fatal: bool = True) -> ErrorRaised:
+    frames = [lib("numpy/npyio.py", "load", 400), py("loader.py", "read", 12), py("train.py", "<module>", 40)]
+    return ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=frames, fatal=fatal)
+
+
+def test_found_with_the_path_the_line_and_a_name_that_resembles_it() -> None:
+    error = raised("FileNotFoundError", "[Errno 2] No such file or directory: '/data/trian.csv'")
+    looked = PathLooked(at=T0 + 10, path="/data/trian.csv", exists_up_to="/data", near=["train.csv"])
+    verdict = path_missing.examine(journal(started(), error, looked, CRASHED))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "loader.py:12"
+    assert verdict.do[0] == "did you mean train.csv?"
+
+
+def test_found_with_the_variable_that_is_not_set() -> None:
+    error = raised("FileNotFoundError", "[Errno 2] No such file or directory: 'None/train'")
+    looked = PathLooked(at=T0 + 10, path="None/train", exists_up_to=FOLDER, unset_variables=["DATA_ROOT"])
+    verdict = path_missing.examine(journal(started(), error, looked, CRASHED))
+    assert isinstance(verdict, Found)
+    assert "DATA_ROOT is not set" in verdict.summary
+
+
+def test_found_in_a_key_error_out_of_the_environment_itself() -> None:
+    frames = [py("/usr/lib/python3.11/os.py", "__getitem__", 680), py("train.py", "<module>", 3)]
+    error = ErrorRaised(at=T0 + 9, kind="KeyError", message="'DATA_ROOT'", frames=frames, fatal=True)
+    verdict = path_missing.examine(journal(started(), error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:3"
+
+
+def test_found_without_an_error_where_an_empty_pattern_ended_in_no_step_at_all() -> None:
+    pattern = PatternMatchedNothing(at=T0 + 3, pattern="/data/*.jpg", where=f"{FOLDER}/train.py:20")
+    empty = LoopSeen(at=T0 + 4, facts={"kind": "empty"})
+    verdict = path_missing.examine(journal(started(), pattern, empty, ProgramEnded(at=T0 + 9), ENDED))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:20"
+
+
+def test_clear_where_an_empty_pattern_did_not_matter() -> None:
+    pattern = PatternMatchedNothing(at=T0 + 3, pattern="/checkpoints/*.keras", where=f"{FOLDER}/train.py:20")
+    assert isinstance(path_missing.examine(journal(started(), pattern, steps(0, 9, at=5), ProgramEnded(at=T0 + 9), ENDED)), Clear)
+
+
+def test_clear_where_the_program_caught_the_error_or_another_one_ended_it() -> None:
+    caught = raised("FileNotFoundError", "[Errno 2] No such file or directory: 'settings.toml'", fatal=False)
+    assert isinstance(path_missing.examine(journal(started(), caught, ENDED)), Clear)
+    other = raised("KeyError", "'label'")
+    assert isinstance(path_missing.examine(journal(started(), other, CRASHED)), Clear)
+
+
+def test_unknown_without_the_probe() -> None:
+    assert isinstance(path_missing.examine(journal(started("./train.sh"), CRASHED)), Unknown)
+
+
+def test_the_texts_of_all_frameworks_are_read() -> None:
+    assert missing_path("/data/a.tfrecord; No such file or directory\n\t [[{{node IteratorGetNext}}]]") == "/data/a.tfrecord"
+    assert missing_path("Summarized data: b'No files matched pattern: /data/*.jpg'") == "/data/*.jpg"
+    assert (
+        missing_path("Unable to synchronously open file (unable to open file: name = 'w.h5', errno = 2, error message") == "w.h5"
+    )
+    assert missing_path("division by zero") is None
+
+
+def test_looking_finds_how_far_the_path_exists_and_what_is_near(tmp_path: Path) -> None:
+    (tmp_path / "train-00000.tfrecord").touch()
+    script = tmp_path / "train.py"
+    script.write_text("root = os.environ.get('DATA_ROOT')\nhome = os.environ['HOME']\n")
+    frames = [{"function": "<module>", "file": str(script), "line": 1, "module": ""}]
+    error = ErrorRaised(
+        at=T0, kind="FileNotFoundError", message=f"No such file or directory: '{tmp_path}/trian-00000.tfrecord'", frames=frames
+    )
+    seen = look(error, "", {"HOME": "/root"})
+    assert seen is not None
+    assert seen.exists_up_to == str(tmp_path)
+    assert seen.near == ["train-00000.tfrecord"]
+    assert seen.unset_variables == ["DATA_ROOT"]
