@@ -41,7 +41,8 @@ _PART_WRITTEN = re.compile(
 def examine(journal: Journal) -> Verdict:
     error = fatal_error(journal)
     if error is None:
-        if journal.last(ProcessEnded) is not None and not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
+        ended = journal.last(ProcessEnded)
+        if ended is not None and ended.exit_code and not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
             return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
         return Clear("no write failed")
     full = [disk for disk in journal.of(DiskSeen) if disk.free_bytes < NO_ROOM_BYTES or disk.free_inodes == 0]
