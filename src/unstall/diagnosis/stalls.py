@@ -52,21 +52,22 @@ class Stall:
     clusters: tuple[ClusterSeen, ...] = ()
     sources: tuple[SourceRead, ...] = ()
 
-    def still(self) -> list[Still]:
-        """All threads that have not moved, those of the training process first."""
+    def still(self, strict: bool = True) -> list[Still]:
+        """All threads that have not moved, those of the training process first. Not strict: by their lines alone, whatever
+        the kernel says of when they last ran."""
         by_pid: dict[int, list[StackSampled]] = {}
         for sample in (*self.samples, *self.children):
             by_pid.setdefault(sample.pid, []).append(sample)
-        return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples[-LOOKED_AT:])]
+        return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples[-LOOKED_AT:], strict)]
 
-    def _still_in(self, pid: int, samples: list[StackSampled]) -> list[Still]:
+    def _still_in(self, pid: int, samples: list[StackSampled], strict: bool) -> list[Still]:
         if len(samples) < LEAST_SAMPLES:
             return []
         native = next((sample for sample in reversed(samples) if sample.native), None)
         result = []
         for thread in samples[-1].threads:
             stood = standing_s(self.threads, pid, thread["id"])
-            if same_position_in(samples, thread) < len(samples) or (not self.began.sure and not stands(stood)):
+            if same_position_in(samples, thread) < len(samples) or (strict and not self.began.sure and not stands(stood)):
                 continue
             deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
             shown = deep if position(deep) == position(thread) else thread

@@ -1,7 +1,8 @@
 """When a batch was handed over, noted in the graph: a last `map` that stores the time, after the user's own stages.
 
 The element passes through unchanged. The wait of a step is the stamp's time less the step's begin. Nothing else of the
-pipeline is touched, and it is left alone where a stateful stage could matter: under a distribution strategy, and where
+pipeline is touched: TensorFlow puts a prefetch of its own behind a pipeline that has none, and would put it behind the stamp,
+where it makes the stamp run ahead of the step; so that prefetch is put before the stamp. The pipeline is left alone where a stateful stage could matter: under a distribution strategy, and where
 the program asks TensorFlow for determinism (which makes such stages run one by one).
 """
 
@@ -33,7 +34,12 @@ class InputStamp:
             variable.assign(tf.timestamp())
             return element if len(element) > 1 or isinstance(dataset.element_spec, tuple) else element[0]
 
-        stamped = dataset.map(tf.autograph.experimental.do_not_convert(note))
+        if dataset.options().experimental_optimization.inject_prefetch:
+            return None  # asked for by name: what we would have to take back
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        fetched_ahead = dataset if _ends_in_prefetch(dataset) else dataset.prefetch(tf.data.AUTOTUNE)
+        stamped = fetched_ahead.map(tf.autograph.experimental.do_not_convert(note)).with_options(options)
         if stamped.element_spec != dataset.element_spec:
             return None
         setattr(owner, attribute, stamped)
@@ -46,6 +52,12 @@ class InputStamp:
             return None
         self._next_read = now + READ_EVERY_S
         return max(0.0, float(self._variable.numpy()) - step_began_wall)
+
+
+def _ends_in_prefetch(dataset: Any) -> bool:
+    while type(dataset).__name__.strip("_") == "OptionsDataset":
+        dataset = dataset._input_dataset
+    return type(dataset).__name__.strip("_") == "PrefetchDataset"
 
 
 def _wants_determinism() -> bool:

@@ -51,14 +51,15 @@ def examine(journal: Journal) -> Verdict:
     if not inside:
         return Clear("no thread waits in a collective operation")
     still, name = inside[0]
-    absent = _absent(standing, {each.pid for each, _ in inside})
+    absent = _absent(stall, {each.pid for each, _ in inside})
     return _found(journal, stall, still, name, absent)
 
 
-def _absent(standing: list[Still], inside: set[int]) -> list[Still]:
-    """Main threads of the other processes, which are somewhere else."""
+def _absent(stall: Stall, inside: set[int]) -> list[Still]:
+    """Main threads of the other processes, which are somewhere else. They may sleep and look in turns: that too is not moving."""
+    everywhere = stall.still(strict=False)
     return [
-        each for each in standing if each.pid not in inside and each.thread["name"] == "MainThread" and user_frames(each.thread)
+        each for each in everywhere if each.pid not in inside and each.thread["name"] == "MainThread" and user_frames(each.thread)
     ]
 
 

@@ -1,0 +1,247 @@
+"""The program's memory grows with every step and is never given back.
+
+What it is
+----------
+Something is kept that should be let go: losses kept as tensors (each with its graph), outputs or batches in a list that nobody
+empties, a cache without an end (`ds.cache()` after `repeat()`, a dict whose keys never come twice), functions that are compiled
+anew and kept. The run gets slower and is killed in the end, often after hours.
+
+How we know
+-----------
+The least memory that the program needs, quarter by quarter of the time looked at, rises evenly, through several passes over
+the data and beyond the first one, in which caches fill. Inside the program, while memory grows, its own lists and dicts are
+counted: one that grows from look to look, is never emptied by any line of the source and accounts for the growth is named, with
+the line that adds to it.
+
+When this is wrong
+------------------
+If a cache is meant to grow through many passes and will end before the memory does.
+
+What to do
+----------
+Keep numbers instead of tensors: `losses.append(float(loss))`, `.detach()` or `.numpy()` for what must stay. Empty the list at
+the end of each epoch. Put `cache()` before `repeat()`. Make a `tf.function` once, outside the loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.diagnosis.growth import Growth, growth_in_training, growth_over_passes, pass_ends
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.memory import duration, room, size
+from unstall.diagnosis.shortage import memory_kill
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import Event, FunctionTraced, HoldingsCounted, HostSampled, PipelineBuilt, StepsEnded
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("host_memory_exhausted", "swapping", "killed_from_outside")
+LEAST_S = 15.0  # of growth over whole passes
+LEAST_INSIDE_S = 20.0  # of growth, where what grows is seen but passes are not
+EXPLAINED_SHARE = 0.3  # of the growth that a container must account for to be named
+LEAST_LOOKS = 3  # in so many looks in a row it must have grown
+LEAST_MADE_ANEW = 20  # functions
+FULL_WITHIN_H = 48.0  # slower growth than this is no danger to a run
+
+_GRAPH = "with its graph"
+
+
+def examine(journal: Journal) -> Verdict:
+    if not journal.of(HostSampled):
+        return Unknown("samples of the host's memory")
+    cache = _endless_cache(journal)
+    if cache is not None:
+        return cache
+    growth = growth_over_passes(journal, LEAST_S)
+    holder = _holder(journal, growth)
+    if growth is None and holder is not None and _is_forgotten(holder[1]):
+        growth = growth_in_training(journal, journal.of(HoldingsCounted)[0].at, LEAST_INSIDE_S)
+    if growth is not None and holder is not None:
+        return _judged(journal, growth, *_from_holder(journal, growth, *holder))
+    traced = _made_anew(journal)
+    if growth is None and traced is not None:
+        growth = growth_in_training(journal, _first_step_at(journal), LEAST_S)
+    if growth is None:
+        return _not_yet(journal)
+    if traced is not None:
+        return _judged(journal, growth, *_from_functions(journal, traced))
+    if _is_retraced(journal):
+        return Clear("the growth is that of functions traced again and again")
+    return _judged(
+        journal, growth, "", None, [], ("look for what is kept from step to step: lists, dicts, tensors, functions",), False
+    )
+
+
+def _not_yet(journal: Journal) -> Verdict:
+    if not any(group.phase == "train" for group in journal.of(StepsEnded)) and not journal.of(HoldingsCounted):
+        return Clear("no training step has ended: memory grows while things are made and loaded")
+    if len(pass_ends(journal)) < 2:
+        return Clear("its memory does not grow, or this is the first pass over the data, in which caches fill")
+    return Clear("its memory does not grow evenly through the passes over the data")
+
+
+def _judged(
+    journal: Journal, growth: Growth, source: str, place: str | None, more: list[Evidence], do: tuple[str, ...], sure: bool
+) -> Verdict:
+    last = growth.hosts[-1]
+    left = room(last)
+    hours = left.left_bytes / growth.bytes_s / 3600 if left else 0.0
+    kill = memory_kill(journal)
+    if hours > FULL_WITHIN_H:
+        return Clear(f"it grows so slowly that memory lasts for {hours:.0f} hours")
+    full = f" At this rate {left.of} is full in {duration(hours * 3600)}." if left and kill is None else ""
+    grown = f"its memory has grown by {size(growth.grown_bytes)} in {duration(growth.seconds)}, evenly"
+    per_step = _per_step(journal, growth)
+    evidence = [Evidence(f"{grown}{per_step}", growth.grown_bytes, None, growth.hosts), *more]
+    because = f" {source}" if source else ""
+    return Found(
+        certainty=Certainty.CERTAIN if sure else Certainty.LIKELY,
+        summary=f"The program's memory grows by {size(growth.bytes_s * 60)} a minute and is not given back.{because}{full}",
+        evidence=tuple(evidence),
+        do=do,
+        where=place,
+        details={"bytes_s": growth.bytes_s},
+    )
+
+
+def _per_step(journal: Journal, growth: Growth) -> str:
+    begin, end = growth.hosts[0].at, growth.hosts[-1].at
+    steps = sum(
+        group.last - group.first + 1 for group in journal.of(StepsEnded) if group.phase == "train" and begin <= group.at <= end
+    )
+    return f": {size(growth.grown_bytes / steps)} for each step" if steps else ""
+
+
+# --- a container that nobody empties ---
+
+
+def _holder(journal: Journal, growth: Growth | None) -> tuple[HoldingsCounted, dict[str, Any]] | None:
+    """The container that accounts for the growth, if one was seen to."""
+    counts = journal.of(HoldingsCounted)
+    for count in reversed(counts):
+        for holder in count.holders:
+            if _accounts_for(count, holder) and holder.get("looks", 0) >= _looks_needed(growth) and not holder.get("bounded"):
+                return count, holder
+        if count.holders:
+            break  # only the latest look counts: what grew before may have stopped
+    return None
+
+
+def _looks_needed(growth: Growth | None) -> int:
+    """Growth that is known already needs only a name; else the container is what tells of it."""
+    return 1 if growth is not None else LEAST_LOOKS
+
+
+def _accounts_for(count: HoldingsCounted, holder: dict[str, Any]) -> bool:
+    each = holder.get("bytes_each")
+    if each is None:
+        return _GRAPH in holder.get("holds", "") or _is_only_one(count, holder)
+    return bool(each * holder["grown"] >= EXPLAINED_SHARE * count.grown_bytes > 0)
+
+
+def _is_only_one(count: HoldingsCounted, holder: dict[str, Any]) -> bool:
+    """Entries of unknown size, and nothing else that grows could account for it."""
+    return all(
+        other is holder or (other.get("bytes_each") or 0) * other["grown"] < EXPLAINED_SHARE * count.grown_bytes
+        for other in count.holders
+    )
+
+
+def _is_forgotten(holder: dict[str, Any]) -> bool:
+    """A list that is added to and never emptied grows for ever; of a dict that cannot be said before the second pass."""
+    return holder.get("kind") in ("list", "deque") and not holder.get("sheds") and holder.get("where") is not None
+
+
+def _from_holder(
+    journal: Journal, growth: Growth, count: HoldingsCounted, holder: dict[str, Any]
+) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
+    place = short(journal, holder.get("where"))
+    at = f" at {place}" if place else ""
+    name, what = holder["name"] or f"a {holder['kind']}", holder.get("holds") or "entry"
+    each = f" of about {size(holder['bytes_each'])} each" if holder.get("bytes_each") else ""
+    claim = f"{name}, a {holder['kind']}, has grown by {holder['grown']:,} entries to {holder['length']:,}: {what}{each}"
+    if _GRAPH in what:
+        cure = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
+    elif holder["kind"] in ("dict", "defaultdict", "OrderedDict", "CacheLength"):
+        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are never used"
+    else:
+        cure = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
+    evidence = [Evidence(claim, holder["grown"], None, (count,))]
+    return f"It keeps every {what} in {name}{at}.", place, evidence, (cure,), not holder.get("sheds")
+
+
+# --- a cache of tf.data without an end ---
+
+
+def _endless_cache(journal: Journal) -> Found | None:
+    """cache() in memory of what has no end, or of more than fits."""
+    for stage in journal.of(PipelineBuilt):
+        if stage.stage != "cache" or stage.arguments.get("argument_0") or stage.arguments.get("filename"):
+            continue
+        elements, each = stage.arguments.get("elements", -2), stage.arguments.get("element_bytes")
+        first_step = _first_step_at(journal)
+        growth = growth_in_training(journal, first_step, LEAST_S) if first_step else None
+        if growth is None:
+            continue
+        left = room(growth.hosts[0])
+        too_large = bool(each and elements > 0 and left and elements * each > left.left_bytes + growth.grown_bytes)
+        if elements != -1 and not too_large:
+            continue
+        found = _judged(journal, growth, *_from_cache(journal, stage, elements, each))
+        if isinstance(found, Found):
+            return found
+    return None
+
+
+def _from_cache(
+    journal: Journal, stage: PipelineBuilt, elements: int, each: int | None
+) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
+    place = short(journal, stage.where)
+    at = f" at {place}" if place else ""
+    if elements == -1:
+        source = f"cache(){at} comes after repeat(): it is never complete, and keeps every element for good."
+        claim = "the data set that cache() keeps has no end"
+        cure = f"put cache() before repeat(){at}"
+    else:
+        source = (
+            f"cache(){at} keeps {elements:,} elements of {size(each or 0)}: {size(elements * (each or 0))}, more than there is."
+        )
+        claim = f"cache() keeps {elements:,} elements"
+        cure = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
+    return source, place, [Evidence(claim, elements, None, (stage,))], (cure,), True
+
+
+# --- functions made anew ---
+
+
+def _made_anew(journal: Journal) -> FunctionTraced | None:
+    """A function that is made anew in the loop: each has its own traces."""
+    last = {(event.function, event.where): event for event in journal.of(FunctionTraced)}
+    many = [event for event in last.values() if event.objects >= LEAST_MADE_ANEW and event.why == "made anew"]
+    return max(many, key=lambda event: event.objects, default=None)
+
+
+def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
+    place = short(journal, traced.where or traced.called_at)
+    at = f" at {place}" if place else ""
+    name = traced.function.rpartition(".")[2]
+    events: tuple[Event, ...] = (traced,)
+    return (
+        f"{name}{at} is made anew again and again, {traced.objects:,} times so far, and its traces are kept.",
+        place,
+        [
+            Evidence(
+                f"{traced.objects:,} functions were made from the same lines and traced", traced.objects, LEAST_MADE_ANEW, events
+            )
+        ],
+        (f"make {name} once, outside the loop, and call it there",),
+        True,
+    )
+
+
+def _is_retraced(journal: Journal) -> bool:
+    return any(event.count >= LEAST_MADE_ANEW and event.count * 3 >= event.calls for event in journal.of(FunctionTraced))
+
+
+def _first_step_at(journal: Journal) -> float:
+    return next((group.at for group in journal.of(StepsEnded) if group.phase == "train"), 0.0)

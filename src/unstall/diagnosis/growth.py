@@ -1,0 +1,98 @@
+"""Whether a run's memory grows without end, or as memory does that is being put to use: by its floor, over several periods.
+
+A floor is the least that was used in a stretch of time: what comes and goes does not raise it. Memory leaks if the floor
+rises evenly from quarter to quarter, and each quarter holds at least a whole pass over the data: within one pass a
+program may well collect things that it lets go at the end, and in the first one caches fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unstall.journal.events import EpochEnded, FitBegan, HostSampled, StepsEnded
+from unstall.journal.reader import Journal
+
+QUARTERS = 4
+LEAST_SAMPLES = 12
+LEAST_GROWN_BYTES = 64 << 20
+LEAST_EACH_BYTES = 4 << 20  # in every quarter
+EVEN_SHARE = 0.3  # the least quarter's growth, of the mean
+LASTING_SHARE = 0.6  # the last quarter's growth, of the first's: what fills up slows down
+LEAST_PASSES = 3  # after the first one
+LOOKED_BACK_S = 1200.0
+
+
+@dataclass(frozen=True)
+class Growth:
+    grown_bytes: int
+    seconds: float
+    hosts: tuple[HostSampled, ...]
+
+    @property
+    def bytes_s(self) -> float:
+        return self.grown_bytes / self.seconds if self.seconds else 0.0
+
+
+def own_memory(host: HostSampled) -> int:
+    """The program's own data, in memory or swapped out."""
+    return (host.anon_bytes or host.rss_bytes) + host.swapped_bytes
+
+
+def steady_growth(hosts: Sequence[HostSampled], least_s: float) -> Growth | None:
+    """The even growth of the floor over these samples; None if they are too few or it does not grow evenly."""
+    if len(hosts) < LEAST_SAMPLES or hosts[-1].at - hosts[0].at < least_s:
+        return None
+    began, length = hosts[0].at, (hosts[-1].at - hosts[0].at) / QUARTERS
+    floors: list[int] = []
+    for quarter in range(QUARTERS):
+        begin, end = began + quarter * length, began + (quarter + 1) * length
+        inside = [own_memory(host) for host in hosts if begin <= host.at <= end]
+        if not inside:
+            return None
+        floors.append(min(inside))
+    rises = [after - before for before, after in zip(floors, floors[1:], strict=False)]
+    total = floors[-1] - floors[0]
+    even = max(LEAST_EACH_BYTES, EVEN_SHARE * total / len(rises))
+    if total < LEAST_GROWN_BYTES or min(rises) < even or rises[-1] < LASTING_SHARE * rises[0]:
+        return None
+    return Growth(total, length * len(rises), tuple(hosts))
+
+
+def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
+    """Growth after the first pass over the data, through several whole ones."""
+    ends = pass_ends(journal)
+    if len(ends) < LEAST_PASSES + 1:
+        return None
+    since = max(ends[0], journal.now - LOOKED_BACK_S)
+    hosts = _training(journal, since)
+    if len(hosts) < 2:
+        return None
+    passes = [end for end in ends if end >= since]
+    longest = max((after - before for before, after in zip(passes, passes[1:], strict=False)), default=0.0)
+    if len(passes) < LEAST_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
+        return None
+    return steady_growth(hosts, least_s)
+
+
+def pass_ends(journal: Journal) -> list[float]:
+    """When epochs ended, by Keras or in one's own loop, and when one fit after another began."""
+    ends = [event.at for event in journal.of(EpochEnded)]
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    ends += [after.at for before, after in zip(groups, groups[1:], strict=False) if after.epoch > before.epoch]
+    ends += [fit.at for fit in journal.of(FitBegan)[1:]]
+    ends.sort()
+    return [end for index, end in enumerate(ends) if index == 0 or end - ends[index - 1] > 0.01]
+
+
+def _training(journal: Journal, since: float) -> list[HostSampled]:
+    """Samples up to the last training step: what comes after it is another part of the program."""
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    if not groups:
+        return []
+    return [host for host in journal.since(HostSampled, since) if host.at <= groups[-1].at + 2.0]
+
+
+def growth_in_training(journal: Journal, since: float, least_s: float) -> Growth | None:
+    """Growth while steps are made, however many passes: for causes that know by other means what grows."""
+    return steady_growth([host for host in journal.of(HostSampled) if host.at >= since], least_s)
