@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from unstall.journal.events import EpochEnded, FitBegan, HostSampled, StepsEnded
 from unstall.journal.reader import Journal
@@ -51,7 +52,7 @@ def steady_growth(hosts: Sequence[HostSampled], least_s: float) -> Growth | None
         if not inside:
             return None
         floors.append(min(inside))
-    rises = [after - before for before, after in zip(floors, floors[1:], strict=False)]
+    rises = [after - before for before, after in pairwise(floors)]
     total = floors[-1] - floors[0]
     even = max(LEAST_EACH_BYTES, EVEN_SHARE * total / len(rises))
     if total < LEAST_GROWN_BYTES or min(rises) < even or rises[-1] < LASTING_SHARE * rises[0]:
@@ -69,7 +70,7 @@ def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
     if len(hosts) < 2:
         return None
     passes = [end for end in ends if end >= since]
-    longest = max((after - before for before, after in zip(passes, passes[1:], strict=False)), default=0.0)
+    longest = max((after - before for before, after in pairwise(passes)), default=0.0)
     if len(passes) < LEAST_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
         return None
     return steady_growth(hosts, least_s)
@@ -79,7 +80,7 @@ def pass_ends(journal: Journal) -> list[float]:
     """When epochs ended, by Keras or in one's own loop, and when one fit after another began."""
     ends = [event.at for event in journal.of(EpochEnded)]
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    ends += [after.at for before, after in zip(groups, groups[1:], strict=False) if after.epoch > before.epoch]
+    ends += [after.at for before, after in pairwise(groups) if after.epoch > before.epoch]
     ends += [fit.at for fit in journal.of(FitBegan)[1:]]
     ends.sort()
     return [end for index, end in enumerate(ends) if index == 0 or end - ends[index - 1] > 0.01]

@@ -26,11 +26,14 @@ _is_user_code: dict[CodeType, bool] = {}
 def is_user_code(code: CodeType) -> bool:
     known = _is_user_code.get(code)
     if known is None:
-        file = code.co_filename
-        installed = any(part in file for part in _INSTALLED)
-        known = not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")
+        known = is_user_path(code.co_filename)
         _is_user_code[code] = known
     return known
+
+
+def is_user_path(file: str) -> bool:
+    installed = any(part in file for part in _INSTALLED)
+    return not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")
 
 
 def user_place(depth: int = 1) -> Optional[str]:
