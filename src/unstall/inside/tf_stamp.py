@@ -3,7 +3,8 @@
 The element passes through unchanged. The wait of a step is the stamp's time less the step's begin. Nothing else of the
 pipeline is touched: TensorFlow puts a prefetch of its own behind a pipeline that has none, and would put it behind the stamp,
 where it makes the stamp run ahead of the step; so that prefetch is put before the stamp. The pipeline is left alone where a
-stateful stage could matter: under a distribution strategy, and where the program asks TensorFlow for determinism (which makes such stages run one by one).
+stateful stage could matter: under a distribution strategy, and where the program asks TensorFlow for determinism (which
+makes such stages run one by one).
 """
 
 from __future__ import annotations
