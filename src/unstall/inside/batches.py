@@ -132,17 +132,17 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         source = source_of(iterator)
         if source is not None and not source.varies:
             source.starts += 1
-            iterator.__dict__[_MADE_AT] = user_place(3)
+            iterator.__dict__[_MADE_AT] = user_place()
 
     def fetched(iterator: Any, batch: Any) -> None:
         source = source_of(iterator)
-        if source is None:
+        if source is None or source.varies:
             return
 
         def where() -> Optional[str]:
             if source.size is None and not source.varies:
                 source.size = int(iterator._dataset.cardinality())
-            return iterator.__dict__.get(_MADE_AT) or user_place(3)
+            return iterator.__dict__.get(_MADE_AT) or user_place()
 
         source.see(batch, where)
 

@@ -119,7 +119,7 @@ def missing_event(
 
 
 def _user_frame() -> Optional[FrameType]:
-    frame: Optional[FrameType] = sys._getframe(3)
+    frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame

@@ -69,7 +69,7 @@ class TorchGradients:
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         began = time.monotonic()
         if self._probe.fit_depth == 0 or self._loop.is_open:
-            self._loop.trained(user_place(4), began, lambda: None, "torch")
+            self._loop.trained(user_place(), began, lambda: None, "torch")
         grads = list(grads)
         variables = list(variables if variables is not None else getattr(optimizer, "_trainable_variables", ()))
         self._loop.asked_for(variables)
@@ -101,7 +101,7 @@ class TorchGradients:
             ran = watch.variables
             feeding = [variable for variable in missing if id(variable) in ran] if watch.cut_by else []
             cut_at, cut_by = watch.cut_at, watch.cut_by
-        self._probe.emit(missing_event(self._probe, missing, variables, user_place(3), feeding, cut_at, cut_by))
+        self._probe.emit(missing_event(self._probe, missing, variables, user_place(), feeding, cut_at, cut_by))
 
 
 class LayerWatch:
@@ -136,7 +136,7 @@ class LayerWatch:
         for tensor in _tensors(args):
             made = self._carriers.get(tensor.data_ptr())
             if made is not None and not tensor.requires_grad:
-                frame = sys._getframe(3)
+                frame = sys._getframe(1)
                 while frame.f_back is not None and not is_user_code(frame.f_code):
                     frame = frame.f_back
                 first = made[1] if made[0] == frame.f_code.co_filename else frame.f_code.co_firstlineno
@@ -159,7 +159,7 @@ class LayerWatch:
             self.cut_at, self.cut_by = cuts.in_function(type(layer).call)
             self.cut_at = self.cut_at or cuts.place_of(type(layer).call)
             self.cut_by = self.cut_by or type(layer).__name__
-        place = user_place(4) or ":0"
+        place = user_place() or ":0"
         file, _, line = place.rpartition(":")
         for tensor in outputs:
             if tensor.requires_grad:
@@ -219,7 +219,7 @@ class JaxGradients:
             feeding = None
         self._loop.missed(missing)
         cut_at, cut_by = self._read_sources() if feeding is None or feeding else (None, "")
-        self._probe.emit(missing_event(self._probe, missing, variables, user_place(3), feeding, cut_at, cut_by))
+        self._probe.emit(missing_event(self._probe, missing, variables, user_place(), feeding, cut_at, cut_by))
 
     def _read_sources(self) -> tuple[Optional[str], str]:
         """The user's own code that runs in a step: losses, layers, the model's own methods."""

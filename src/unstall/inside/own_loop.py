@@ -26,6 +26,7 @@ ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clo
 FOREIGN_BATCHES = 2  # so many batches from another data set without a training step: a validation
 _ATTRIBUTE = "_unstall_record"
 _TOKEN = "_unstall_token"
+_NONE = object()
 
 
 class _Calls(threading.local):
@@ -119,12 +120,13 @@ class OwnLoop:
         elif was_validating:
             probe.step_began_at = began
         self.losses.see(now, loss)
+        probe.last_loss = loss()
         probe.step_ended(None, None, self.losses.take)
         probe.step_began()
 
     def _open(self, began: float, backend: str) -> None:
         probe = self.probe
-        probe.fit_began(None, "own_loop", backend, None, None, user_place(4))
+        probe.fit_began(None, "own_loop", backend, None, None, user_place())
         probe.close_loop = self.close
         self.is_open = True
         self._thread = threading.get_ident()
@@ -232,10 +234,9 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
         function.__dict__[_ATTRIBUTE] = record
         return record
 
-    def ended(function: Any, record: TracedFunction, began: float, result: Any) -> None:
-        record.calls += 1
+    def ended(record: TracedFunction, began: float, result: Any) -> None:
         if record in loop.trainers:
-            loop.trained(record, began, lambda: find_loss(result))
+            loop.trained(record, began, lambda: loss_in(result, record))
         else:
             loop.progressed()
 
@@ -247,13 +248,15 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
             stack = loop.calls.stack
             if record is None or stack:
                 return original(function, *args, **kwds)
-            began = time.monotonic()
+            record.calls += 1
             stack.append(record)
+            began = time.monotonic()
             try:
                 result = original(function, *args, **kwds)
             finally:
                 stack.clear()
-            call("functions", ended, function, record, began, result)
+            if loop.is_open or probe.fit_depth == 0:  # within a fit, its own hooks count the steps
+                call("functions", ended, record, began, result)
             return result
 
         return __call__
@@ -280,7 +283,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
                     call("batches", see_end, iterator)
                 raise
             call("iterators", loop.next_ended, source, began, False)
-            for look in loop.on_batch:
+            for look in tuple(loop.on_batch):
                 call("batches", look, iterator, batch)
             return batch
 
@@ -295,18 +298,33 @@ def _token(iterator: Any) -> Any:
     return None if dataset is None else dataset.__dict__.setdefault(_TOKEN, object())
 
 
-def find_loss(result: Any) -> Any:
-    """The scalar that a step gave back: the one called a loss, else the first."""
-    if isinstance(result, dict):
-        named = [value for key, value in result.items() if "loss" in str(key)]
-        return find_loss(named or list(result.values()))
-    if isinstance(result, (list, tuple)):
-        for value in result:
-            found = find_loss(value)
-            if found is not None:
-                return found
+def loss_in(result: Any, record: TracedFunction) -> Any:
+    """The scalar that a step gave back: the one called a loss, else the first. Where it stands is found once."""
+    if record.loss_path is None:
+        found = find_scalar(result)
+        record.loss_path = found if found is not None else (_NONE,)
+    try:
+        for key in record.loss_path:
+            if key is _NONE:
+                return None
+            result = result[key]
+    except (KeyError, IndexError, TypeError):
+        record.loss_path = None  # it gives back something else this time
         return None
-    dtype = getattr(result, "dtype", None)
-    if getattr(result, "shape", None) == () and getattr(dtype, "is_floating", False):
-        return result
-    return result if isinstance(result, float) else None
+    return result
+
+
+def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
+    """The way to it through dicts, lists and tuples."""
+    if isinstance(result, dict):
+        parts = sorted(result.items(), key=lambda item: "loss" not in str(item[0]))
+    elif isinstance(result, (list, tuple)):
+        parts = list(enumerate(result))
+    else:
+        is_scalar = getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "is_floating", False)
+        return () if is_scalar or isinstance(result, float) else None
+    for key, value in parts:
+        found = find_scalar(value)
+        if found is not None:
+            return (key, *found)
+    return None

@@ -47,6 +47,7 @@ class TracedFunction:
         self.told_at = 0.0
         self.reasons: dict[str, int] = {}
         self.objects = 0
+        self.loss_path: Optional[tuple[Any, ...]] = None  # where the loss stands in what it gives back
         self._cache: Any = None
         self._types: dict[str, str] = {}
 
@@ -104,7 +105,7 @@ class Traces:
             if record.count > TELL_EACH_UP_TO and now - record.told_at < TELL_EVERY_S:
                 return
             record.told_at = now
-        called_at = user_place(2)
+        called_at = user_place()
         why = max(record.reasons, key=lambda reason: record.reasons[reason]) if record.reasons else ""
         self._probe.emit(
             FunctionTraced(

@@ -105,7 +105,7 @@ class Weights:
             return
         self._asked_ids.update(id(variable) for variable in variables)
         if self.asked_at is None:
-            self.asked_at = traced_place() or user_place(4)
+            self.asked_at = traced_place() or user_place()
         self._watch([variable for variable in variables if is_trainable(variable)])
 
     def missed(self, variables: list[Any]) -> None:
@@ -119,7 +119,7 @@ class Weights:
             given = variables if variables is not None else getattr(optimizer, "_trainable_variables", ())
             self.applied_to.update(id(variable) for variable in given)
             if self.applied_at is None:
-                self.applied_at = traced_place() or user_place(4)
+                self.applied_at = traced_place() or user_place()
 
     def _watch(self, variables: list[Any]) -> None:
         ordered = sorted(variables, key=lambda variable: size_of(variable) > SMALL)
@@ -264,7 +264,7 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
     weights = weights_of(probe)
 
     def made(optimizer: Any) -> None:
-        place = user_place(3)
+        place = user_place()
         if place is not None:
             weights.optimizers += 1
             weights.optimizer_made_at = place
@@ -311,7 +311,7 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
         if value:
             weights.frozen_at.pop(id(layer), None)
             return
-        place = user_place(3)
+        place = user_place()
         if place is not None and len(weights.frozen_at) < MOST_LAYERS:
             weights.frozen_at[id(layer)] = place
 
