@@ -14,7 +14,7 @@ def not_inside(journal: Journal) -> Unknown | None:
         return None
     begun = journal.first(RunStarted)
     if begun is not None and begun.mode == "run":
-        return Unknown("a look inside the program: it ran no Python in which the probe could start")
+        return Unknown("a training: the program loaded no framework that Unstall knows, or not in Python")
     return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
 
 
