@@ -1,12 +1,14 @@
 """Whether a run's memory grows without end, or as memory does that is being put to use: by its floor, over several periods.
 
-A floor is the least that was used in a stretch of time: what comes and goes does not raise it. Memory leaks if the floor
-rises evenly from quarter to quarter, and each quarter holds at least a whole pass over the data: within one pass a
-program may well collect things that it lets go at the end, and in the first one caches fill.
+A floor is the least that was used in a stretch of the training: what comes and goes does not raise it. Memory leaks if the
+floor rises evenly from quarter to quarter, and each quarter holds at least a whole pass over the data: within one pass a
+program may well collect things that it lets go at the end, and in the first one caches fill. Quarters are counted in
+steps, where steps are seen: a machine that is busy with other things slows down a leak as it does the training.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +18,7 @@ from unstall.journal.reader import Journal
 
 QUARTERS = 4
 LEAST_SAMPLES = 12
+LEAST_STEPS = 12
 LEAST_GROWN_BYTES = 64 << 20
 LEAST_EACH_BYTES = 4 << 20  # in every quarter
 EVEN_SHARE = 0.3  # the least quarter's growth, of the mean
@@ -40,24 +43,53 @@ def own_memory(host: HostSampled) -> int:
     return (host.anon_bytes or host.rss_bytes) + host.swapped_bytes
 
 
-def steady_growth(hosts: Sequence[HostSampled], least_s: float) -> Growth | None:
+def steady_growth(hosts: Sequence[HostSampled], least_s: float, clock: Clock) -> Growth | None:
     """The even growth of the floor over these samples; None if they are too few or it does not grow evenly."""
     if len(hosts) < LEAST_SAMPLES or hosts[-1].at - hosts[0].at < least_s:
         return None
-    began, length = hosts[0].at, (hosts[-1].at - hosts[0].at) / QUARTERS
-    floors: list[int] = []
-    for quarter in range(QUARTERS):
-        begin, end = began + quarter * length, began + (quarter + 1) * length
-        inside = [own_memory(host) for host in hosts if begin <= host.at <= end]
-        if not inside:
-            return None
-        floors.append(min(inside))
+    parts = clock.quarters(hosts)
+    if not all(parts):
+        return None
+    floors = [min(own_memory(host) for host in part) for part in parts]
     rises = [after - before for before, after in pairwise(floors)]
     total = floors[-1] - floors[0]
     even = max(LEAST_EACH_BYTES, EVEN_SHARE * total / len(rises))
     if total < LEAST_GROWN_BYTES or min(rises) < even or rises[-1] < LASTING_SHARE * rises[0]:
         return None
-    return Growth(total, length * len(rises), tuple(hosts))
+    return Growth(total, parts[-1][0].at - parts[0][0].at, tuple(hosts))
+
+
+class Clock:
+    """Counts steps over the time of a journal; counts seconds where steps are not seen, or too few."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._points: list[tuple[float, int]] = []
+        done = 0
+        for group in journal.of(StepsEnded):
+            if group.phase == "train":
+                done += group.last - group.first + 1
+                self._points.append((group.at, done))
+
+    def steps(self, at: float) -> float:
+        """Steps done by this time, evenly between two points that are known."""
+        index = bisect_right(self._points, (at, 1 << 62))
+        if index == 0:
+            return 0.0
+        before = self._points[index - 1]
+        if index == len(self._points):
+            return float(before[1])
+        after = self._points[index]
+        return before[1] + (after[1] - before[1]) * (at - before[0]) / max(1e-9, after[0] - before[0])
+
+    def quarters(self, hosts: Sequence[HostSampled]) -> list[list[HostSampled]]:
+        ticks = [self.steps(host.at) for host in hosts]
+        if ticks[-1] - ticks[0] < LEAST_STEPS:
+            ticks = [host.at for host in hosts]
+        length = (ticks[-1] - ticks[0]) / QUARTERS
+        parts: list[list[HostSampled]] = [[] for _ in range(QUARTERS)]
+        for host, tick in zip(hosts, ticks, strict=True):
+            parts[min(QUARTERS - 1, int((tick - ticks[0]) / length)) if length else 0].append(host)
+        return parts
 
 
 def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
@@ -73,7 +105,7 @@ def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
     longest = max((after - before for before, after in pairwise(passes)), default=0.0)
     if len(passes) < LEAST_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
         return None
-    return steady_growth(hosts, least_s)
+    return steady_growth(hosts, least_s, Clock(journal))
 
 
 def pass_ends(journal: Journal) -> list[float]:
@@ -96,4 +128,5 @@ def _training(journal: Journal, since: float) -> list[HostSampled]:
 
 def growth_in_training(journal: Journal, since: float, least_s: float) -> Growth | None:
     """Growth while steps are made, however many passes: for causes that know by other means what grows."""
-    return steady_growth([host for host in journal.of(HostSampled) if host.at >= since], least_s)
+    hosts = _training(journal, since) or journal.since(HostSampled, since)
+    return steady_growth(hosts, least_s, Clock(journal))

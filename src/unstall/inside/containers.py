@@ -1,7 +1,4 @@
-"""The containers that the program's own code can name: globals, locals of running functions, attributes, closures, caches.
-
-Frames are asked by gc.get_referents, not by f_locals: that would keep a copy of all locals, and so keep them alive.
-"""
+"""The containers that the program's own code can name: globals, locals of running functions, attributes, caches."""
 
 from __future__ import annotations
 
@@ -12,12 +9,13 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CellType, CodeType, FrameType, FunctionType, GeneratorType
+from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Optional
 
 from unstall.inside.places import is_user_code, is_user_path
 
 KINDS: frozenset[type] = frozenset({list, dict, set, deque, defaultdict, OrderedDict})
+FRAMEWORKS = ("keras", "tf_keras", "tensorflow", "torch")
 MOST_INSTANCES = 20_000
 MOST_NESTED = 64  # a dict with at most so many entries is looked into: {"loss": [...], "outputs": [...]}
 MOST_KINDS = 4_000
@@ -29,7 +27,7 @@ _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 class Place:
     """Where a container is named: enough to find the lines of source that change it."""
 
-    name: str  # as in source: losses, self.history, CACHE; "" for a local, whose name is asked for only when it matters
+    name: str  # as in source: losses, self.history, CACHE
     file: str
     scope: str  # local, attribute, global, cache
     owner: str  # function or class
@@ -56,86 +54,61 @@ class CacheLength:
 def containers() -> Iterator[tuple[Place, Any]]:
     """Each with where it is named. One that has several names may come several times."""
     yield from _globals()
-    for frame in sys._current_frames().values():
-        yield from _locals_of_stack(frame)
+    if sys.gettrace() is None:  # a debugger uses the frames' copies of their locals
+        for frame in sys._current_frames().values():
+            yield from _locals_of_stack(frame)
     yield from _tracked()
 
 
-def _nested(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+def _is_container(value: Any) -> bool:
+    """One of Python's own, or of those that a framework puts in their place in a model's attributes."""
     kind = type(value)
-    if kind not in KINDS:
+    return kind in KINDS or (isinstance(value, (list, dict)) and str(kind.__module__).partition(".")[0] in FRAMEWORKS)
+
+
+def _nested(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+    if not _is_container(value):
         return
     yield place, value
-    if kind in (dict, defaultdict, OrderedDict) and len(value) <= MOST_NESTED:
+    if isinstance(value, dict) and len(value) <= MOST_NESTED:
         for key, inner in list(value.items()):
-            if type(inner) in KINDS and isinstance(key, str):
+            if isinstance(key, str) and _is_container(inner):
                 yield Place(f"{place.name}[{key!r}]", place.file, place.scope, place.owner, place.line), inner
 
 
 def _globals() -> Iterator[tuple[Place, Any]]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not is_user_path(file):
+    for module_name, module in list(sys.modules.items()):
+        file = _file(module)
+        if file is None or not is_user_path(file):
             continue
         for name, value in list(vars(module).items()):
             if not name.startswith("__"):
-                yield from _nested(Place(name, file, "global", module.__name__), value)
+                yield from _nested(Place(name, file, "global", module_name), value)
+
+
+def _file(module: Any) -> Optional[str]:
+    """Read from the module's own dict: an attribute of a lazy module would import it."""
+    file = module.__dict__.get("__file__") if isinstance(module, ModuleType) else None
+    return file if isinstance(file, str) else None
 
 
 def _locals_of_stack(frame: Optional[FrameType]) -> Iterator[tuple[Place, Any]]:
     while frame is not None:
         code = frame.f_code
-        if is_user_code(code) and code.co_name != "<module>":
-            yield from _locals(code, gc.get_referents(frame))
+        if is_user_code(code) and code.co_name != "<module>" and "locals" not in code.co_names:
+            yield from _locals_of_frame(frame)
         frame = frame.f_back
 
 
-def _locals(code: CodeType, referents: list[Any]) -> Iterator[tuple[Place, Any]]:
-    """Locals without their names: those are found in the source when one of them is told."""
+def _locals_of_frame(frame: FrameType) -> Iterator[tuple[Place, Any]]:
+    """Before Python 3.13 a look makes the frame keep a copy of its locals, and so keeps them alive: it is emptied at once."""
+    code, copy = frame.f_code, frame.f_locals
     function = getattr(code, "co_qualname", code.co_name)
-    for referent in referents:
-        value = _contents(referent) if type(referent) is CellType else referent
-        if type(value) in KINDS and (type(value) is not dict or "__builtins__" not in value):
-            yield from _nested(Place("", code.co_filename, "local", function, code.co_firstlineno), value)
-
-
-def _contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None  # not set yet
-
-
-def local_name(container: Any, place: Place) -> str:
-    """What a local is called. The look makes the frame keep a copy of its locals: that is emptied at once."""
-    if sys.gettrace() is not None:
-        return ""
-    for frame in _frames_of(place):
-        names = [name for name, value in frame.f_locals.items() if value is container]
-        copy = frame.f_locals
-        if type(copy) is dict and frame.f_code.co_flags & inspect.CO_NEWLOCALS and "locals" not in frame.f_code.co_names:
-            copy.clear()
-        del copy
-        if names:
-            return names[0]
-    return ""
-
-
-def _frames_of(place: Place) -> Iterator[FrameType]:
-    """The running frames, and the generators at rest, of the function that a place names."""
-    for innermost in sys._current_frames().values():
-        frame: Optional[FrameType] = innermost
-        while frame is not None:
-            if _is_at(frame.f_code, place):
-                yield frame
-            frame = frame.f_back
-    for each in gc.get_objects():
-        if type(each) is GeneratorType and each.gi_frame is not None and _is_at(each.gi_code, place):
-            yield each.gi_frame
-
-
-def _is_at(code: CodeType, place: Place) -> bool:
-    return code.co_filename == place.file and code.co_firstlineno == place.line
+    found = [(name, value) for name, value in copy.items() if _is_container(value)]
+    if type(copy) is dict and code.co_flags & inspect.CO_NEWLOCALS:
+        copy.clear()
+    for name, value in found:
+        yield from _nested(Place(name, code.co_filename, "local", function, code.co_firstlineno), value)
 
 
 def _tracked() -> Iterator[tuple[Place, Any]]:
@@ -146,7 +119,7 @@ def _tracked() -> Iterator[tuple[Place, Any]]:
         kind = type(each)
         if kind is GeneratorType:
             if is_user_code(each.gi_code) and not each.gi_running:
-                yield from _locals(each.gi_code, gc.get_referents(each))
+                yield from _locals_of_stack(each.gi_frame)
         elif kind is _CACHE:
             yield from _cache(each)
         elif kind in _not_theirs:
@@ -160,9 +133,8 @@ def _tracked() -> Iterator[tuple[Place, Any]]:
 
 
 def _user_file(kind: type) -> Optional[str]:
-    module = sys.modules.get(getattr(kind, "__module__", "") or "")
-    file = getattr(module, "__file__", None)
-    return file if isinstance(file, str) and is_user_path(file) else None
+    file = _file(sys.modules.get(str(kind.__module__)))
+    return file if file is not None and is_user_path(file) else None
 
 
 def _attributes(instance: Any, file: str) -> Iterator[tuple[Place, Any]]:
@@ -172,7 +144,7 @@ def _attributes(instance: Any, file: str) -> Iterator[tuple[Place, Any]]:
     except AttributeError:
         return
     for name, value in list(attributes.items()):
-        if type(value) in KINDS and not name.startswith("__"):
+        if not name.startswith("__"):
             yield from _nested(Place(f"self.{name}", file, "attribute", kind.__qualname__), value)
 
 

@@ -79,7 +79,10 @@ def _torch_devices() -> tuple[list[str], Optional[bool]]:
 
 
 def _weights_on(model: Any, backend: str) -> str:
-    variables = getattr(model, "variables", None) or []
+    try:
+        variables = getattr(model, "variables", None) or []
+    except ValueError:  # tf_keras: a model that has not been built yet has none, and says so in this way
+        return ""
     value = getattr(variables[0], "value", variables[0]) if variables else None
     value = value() if callable(value) else value
     if value is None:

@@ -25,23 +25,17 @@ _Loop = (ast.For, ast.AsyncFor, ast.While)
 class Feeder:
     where: Optional[str]
     sheds: bool
-    name: str
 
 
 def feeder(place: Place) -> Feeder:
     if place.scope == "cache":
-        return Feeder(f"{place.file}:{place.line}", False, place.name)
+        return Feeder(f"{place.file}:{place.line}", False)
     tree = _parse(place.file)
     if tree is None:
-        return Feeder(None, True, place.name)
-    scope = _scope(tree, place)
-    name = place.name.partition("[")[0]
-    names = [name] if name else _fed_names(scope)
-    if not name and len(names) != 1:
-        return Feeder(None, True, "")  # which of several it is cannot be told
-    added = _lines_that_add(scope, names[0])
-    where = f"{place.file}:{added[0]}" if added else None
-    return Feeder(where, _sheds(scope, names[0], place), names[0])
+        return Feeder(None, True)
+    scope, name = _scope(tree, place), place.name.partition("[")[0]
+    added = _lines_that_add(scope, name)
+    return Feeder(f"{place.file}:{added[0]}" if added else None, _sheds(scope, name, place))
 
 
 @lru_cache(maxsize=16)
@@ -94,18 +88,6 @@ def _added_to(node: ast.AST) -> Optional[str]:
 
 def _lines_that_add(scope: ast.AST, name: str) -> list[int]:
     return sorted(getattr(node, "lineno", 0) for node in ast.walk(scope) if _added_to(node) == name)
-
-
-def _fed_names(scope: ast.AST) -> list[str]:
-    """The local containers that a function adds to, inside a loop."""
-    found: list[str] = []
-    for loop in ast.walk(scope):
-        if isinstance(loop, _Loop):
-            for node in ast.walk(loop):
-                name = _added_to(node)
-                if name and "." not in name and name not in found and not isinstance(node, ast.AugAssign):
-                    found.append(name)
-    return found
 
 
 def _sheds(scope: ast.AST, name: str, place: Place) -> bool:

@@ -1,21 +1,20 @@
 """What the program keeps: its own lists, dicts and sets that grow while its memory grows, and the line that feeds each.
 
 A leak in Python is nearly always a container that somebody forgot. When memory has grown by some tens of megabytes
-since the last look, the containers that the program's own code can name (globals, locals, attributes, closures) are
-counted; the ones that grow from look to look are told. Nothing is kept alive by it: containers are known by their id,
-frames are asked for what they refer to, and no code of the program's own runs.
+since the last look, the containers that the program's own code can name (globals, locals, attributes) are
+counted; the ones that grow from look to look are told. Nothing is kept alive by it: containers are known by their id, and
+no code of the program's own runs.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from types import ModuleType
 from typing import Any, Optional
 
 from unstall.inside import kept_sizes
-from unstall.inside.containers import CacheLength, Place, containers, local_name
+from unstall.inside.containers import CacheLength, Place, containers
 from unstall.inside.feeders import feeder
 from unstall.inside.probe import Probe
 from unstall.journal.events import HoldingsCounted
@@ -124,21 +123,16 @@ def _told(holder: Holder, container: Any) -> dict[str, Any]:
         "holds": holds,
         "bytes_each": bytes_each,
         "bounded": getattr(container, "maxlen", None) is not None,
-        "place": _named(holder.place, container),
+        "name": holder.place.name,
+        "place": holder.place,
     }
-
-
-def _named(place: Place, container: Any) -> Place:
-    if place.scope != "local" or place.name:
-        return place
-    return dataclasses.replace(place, name=local_name(container, place))
 
 
 def _with_feeder(told: dict[str, Any]) -> dict[str, Any]:
     """The line of source that adds to it, looked for only in what is told."""
     place: Place = told.pop("place")
     found = feeder(place)
-    return {**told, "name": place.name or found.name, "where": found.where, "sheds": found.sheds}
+    return {**told, "where": found.where, "sheds": found.sheds}
 
 
 def own_bytes() -> int:

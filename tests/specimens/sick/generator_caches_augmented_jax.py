@@ -22,6 +22,7 @@ import numpy as np  # noqa: E402
 from onset import mark  # noqa: E402
 
 IMAGES = np.random.default_rng(0).random((200, 96, 96, 3), dtype=np.float32)
+IMAGES *= (np.arange(200, dtype=np.float32) % 10 + 1)[:, None, None, None] / 10  # darker and brighter ones
 CROPS: dict[tuple[int, int, int], np.ndarray] = {}
 
 
