@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Optional
 
+from unstall.inside.endless import never_ends
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
@@ -163,9 +164,19 @@ def _source_place(adapter: Any) -> Optional[str]:
     source = getattr(adapter, "py_dataset", None)
     if source is not None:
         return code_place(getattr(type(source), "__getitem__", None))
-    generator = getattr(adapter, "generator", None)
-    code = getattr(generator, "gi_code", None)
+    code = _generator_code(adapter)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+
+
+def _generator_code(adapter: Any) -> Optional[CodeType]:
+    """Of the user's generator, which Keras keeps inside a function of its own."""
+    kept = getattr(adapter, "generator", None)
+    inside = [cell.cell_contents for cell in getattr(kept, "__closure__", None) or ()]
+    for source in (kept, *inside):
+        code = getattr(getattr(source, "_generator", source), "gi_code", None)  # ours may lie around it
+        if isinstance(code, CodeType):
+            return code
+    return None
 
 
 def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
@@ -176,4 +187,7 @@ def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
         "workers": getattr(source, "workers", None),
         "use_multiprocessing": getattr(source, "use_multiprocessing", None),
     }
+    code = _generator_code(adapter)
+    if code is not None and never_ends(code):
+        facts["never_ends"] = True
     return {key: value for key, value in facts.items() if isinstance(value, (int, bool, str))}
