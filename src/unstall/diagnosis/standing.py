@@ -11,21 +11,30 @@ from typing import Any
 
 from unstall.journal.events import ThreadsSeen
 
+IDLE_CPU_MS = 0.6  # a thread that has used less between two looks has done nothing meanwhile, though it may have woken
 POLL_CPU_MS = 0.15  # a wake-up that costs less CPU has done no work: the steps of all frameworks cost more
 FEWEST_POLLS = 2
 LONG_S = 5.0  # a thread that has slept so long without waking, or that polls, stands still
 
 
 def standing_s(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
-    """The longest time the thread was seen asleep; infinite if it only polls; None if the kernel does not say.
+    """The longest time the thread was seen to do nothing; infinite if it only polls; None if the kernel does not say.
 
-    A look at native stacks wakes every thread for a moment, hence the longest, not the last.
+    A look at native stacks, and the end of a wait that is tried again, wake a thread for a moment: what counts is whether
+    it used the CPU.
     """
-    looks = [found for event in seen if event.pid == pid and (found := find(event, thread)) is not None]
-    asleep = [look["asleep_s"] for look in looks if look.get("asleep_s") is not None]
-    if not asleep:
+    looks = [(event.at, found) for event in seen if event.pid == pid and (found := find(event, thread)) is not None]
+    looks = [(at, found) for at, found in looks if found.get("asleep_s") is not None]
+    if not looks:
         return None
-    return float("inf") if _polls(looks) else float(max(asleep))
+    if _polls([found for _, found in looks]):
+        return float("inf")
+    began, (longest, cpu_ms) = looks[0][0] - looks[0][1]["asleep_s"], (looks[0][1]["asleep_s"], looks[0][1].get("cpu_ms"))
+    for at, found in looks[1:]:
+        if cpu_ms is None or found.get("cpu_ms") is None or found["cpu_ms"] - cpu_ms > IDLE_CPU_MS:
+            began, cpu_ms = at - found["asleep_s"], found.get("cpu_ms")
+        longest = max(longest, at - began, found["asleep_s"])
+    return float(longest)
 
 
 def find(event: ThreadsSeen, thread: int) -> dict[str, Any] | None:
@@ -49,8 +58,16 @@ def stands(seconds: float | None, least_s: float = LONG_S) -> bool:
 def asleep_in(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str | None, str | None, str]:
     """The system call that it sleeps in, what that waits on, and the thread's name for the kernel:
     ('recvfrom', 'a connection to 10.0.0.7:443', 'python')."""
-    for event in reversed(list(seen)):
+    for event in seen:  # the first: a look at native stacks interrupts the call, and then it has another name
         look = find(event, thread) if event.pid == pid else None
-        if look is not None and look.get("call"):
+        if look is not None and look.get("call") not in (None, "running"):
             return str(look["call"]), look.get("on"), str(look.get("name") or "")
     return None, None, ""
+
+
+def worked_ms(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
+    """CPU that the thread has used between the first and the last look; None if not told."""
+    looks = [look for event in seen if event.pid == pid and (look := find(event, thread)) is not None]
+    if not looks or looks[0].get("cpu_ms") is None or looks[-1].get("cpu_ms") is None:
+        return None
+    return float(looks[-1]["cpu_ms"] - looks[0]["cpu_ms"])

@@ -16,7 +16,7 @@ import unstall
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.stacks import main_thread, position
 from unstall.diagnosis.stalls import BUSY_CORES
-from unstall.diagnosis.standing import LONG_S, find, standing_s, stands
+from unstall.diagnosis.standing import IDLE_CPU_MS, LONG_S, find, standing_s, stands, worked_ms
 from unstall.errors import NotPermitted, ProcessNotThere
 from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
@@ -57,13 +57,13 @@ def attach(pid: int) -> dict[str, Any]:
         if number in {0, 1}:
             events += [stacks.sample(other, main=False) for other in others]
         if number == 1:
-            kernel += closer.look_at_threads(target, others)  # before the native look, which wakes all threads
-            if _stands_still(looks) and stands(standing_s(kernel, target, target)):
+            kernel += closer.look_at_threads(target, others)
+            if _stands_still(looks) and (worked_ms(kernel, target, target) or 0.0) <= IDLE_CPU_MS:
                 looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
                 looker.start()
         if number < LOOKS - 1:
             time.sleep(LOOK_EVERY_S)
-    if looker is None and _stands_still(looks):
+    if _stands_still(looks):
         _wait_until_it_is_late(kernel, target, began)
         looks.append(stacks.sample(target))
         kernel += closer.look_at_threads(target, others)
@@ -162,10 +162,11 @@ def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSa
 def _may_poll(pid: int, kernel: list[ThreadsSeen]) -> bool:
     """The main thread waits for another thread or process, for a time that it has set: it may wake again and again without
     getting on, so that how long it has slept says nothing. (A plain sleep is no such wait.)"""
-    looks = [look for event in kernel if event.pid == pid and (look := find(event, pid)) is not None]
-    if not looks or looks[0]["runs"] != looks[-1]["runs"]:
+    worked = worked_ms(kernel, pid, pid)
+    last = next((look for event in reversed(kernel) if event.pid == pid and (look := find(event, pid)) is not None), None)
+    if worked is None or worked > IDLE_CPU_MS or last is None:
         return False
-    return bool(looks[-1]["timed"]) and "sleep" not in str(looks[-1]["call"])
+    return bool(last["timed"]) and "sleep" not in str(last["call"])
 
 
 def _phase(looks: list[Event]) -> str:
