@@ -15,7 +15,11 @@ class Frame(TypedDict):
     module: str
 
 
-class ThreadStack(TypedDict):
+class _OfThread(TypedDict, total=False):
+    gil: bool  # it held the interpreter's lock
+
+
+class ThreadStack(_OfThread):
     """One thread of a sample, innermost frame first."""
 
     id: int

@@ -73,7 +73,7 @@ class SampleFailed(Event):
 @dataclass(frozen=True)
 class ThreadsSeen(Event):
     """What the kernel says of a process's threads. Each: id, name, asleep_s (since it last ran), runs, cpu_ms (both up to
-    now), call (the system call it waits in), on (what that call waits for: a socket, a file), timed (whether it will wake by
+    now), queued_ms (ready to run, waiting for a CPU), call (the system call it waits in), on (what that call waits for: a socket, a file), timed (whether it will wake by
     itself after a time that it has set). Unknown ones are None."""
 
     pid: int = 0

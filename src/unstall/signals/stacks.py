@@ -46,10 +46,15 @@ def sample(pid: int, native: bool = False, main: bool = True) -> Event:
     if done.returncode != 0:
         return _explain(native, pid, done.stderr.decode("utf-8", "replace"))
     try:
-        threads = [_thread(thread) for thread in json.loads(done.stdout)][:MOST_THREADS]
+        threads = [_thread(thread) for thread in json.loads(done.stdout) if not _is_ours(thread)][:MOST_THREADS]
     except (ValueError, KeyError, TypeError) as error:
         return _failed(native, f"py-spy's answer could not be read: {error}", "")
     return StackSampled(at=time.time(), pid=pid, native=native, seconds=seconds, threads=threads, main=main)
+
+
+def _is_ours(plain: dict[str, Any]) -> bool:
+    """A thread of the probe: the program has nothing to do with it."""
+    return str(plain.get("thread_name") or "").startswith("unstall-")
 
 
 def _thread(plain: dict[str, Any]) -> ThreadStack:
@@ -57,6 +62,7 @@ def _thread(plain: dict[str, Any]) -> ThreadStack:
         "id": int(plain.get("os_thread_id") or plain["thread_id"]),
         "name": plain.get("thread_name") or "",
         "active": bool(plain.get("active")),
+        "gil": bool(plain.get("owns_gil")),
         "frames": [_frame(frame) for frame in plain["frames"][:MOST_FRAMES]],
     }
 

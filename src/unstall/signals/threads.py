@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,15 @@ _ON_DESCRIPTOR = frozenset(
 )
 
 
-def sample(pid: int, main: bool = True) -> ThreadsSeen | None:
-    """None when the process is gone."""
+def sample(pid: int, main: bool = True, only: Collection[int] = ()) -> ThreadsSeen | None:
+    """All threads, or only some. None when the process is gone."""
     now_ms = _scheduler_now_ms()
     calls = _CALLS.get(platform.machine(), {})
     try:
         tasks = sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return None
+    tasks = [task for task in tasks if not only or task in only]
     threads = [seen for task in tasks[:MOST_THREADS] if (seen := _thread(pid, task, now_ms, calls)) is not None]
     return ThreadsSeen(at=time.time(), pid=pid, main=main, threads=threads)
 
@@ -70,6 +72,7 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
         "asleep_s": asleep,
         "runs": runs,
         "cpu_ms": cpu_ms,
+        "queued_ms": _queued_ms(folder),
         "call": call,
         "on": on,
         "timed": _is_timed(call, arguments),
@@ -90,6 +93,14 @@ def _scheduling(folder: Path) -> tuple[float | None, float | None, int | None]:
         return None, None, None
     runs = found.get("nr_switches")
     return found.get("se.exec_start"), found.get("se.sum_exec_runtime"), None if runs is None else int(runs)
+
+
+def _queued_ms(folder: Path) -> float | None:
+    """How long it was ready to run, up to now, and waited for a CPU."""
+    try:
+        return int((folder / "schedstat").read_text().split()[1]) / 1e6
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _scheduler_now_ms() -> float | None:

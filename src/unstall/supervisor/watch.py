@@ -17,7 +17,7 @@ from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
-from unstall.signals import sources, stacks
+from unstall.signals import sources, stacks, threads
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
@@ -68,6 +68,7 @@ class Watch:
         self._profile_rhythm = Rhythm(3.0, 15.0, 45.0)
         self._diagnosis_rhythm = Rhythm(5.0, 20.0)
         self._pressure_samples = 0
+        self._read_lines: set[tuple[str, int]] = set()
         self._stall: StallBegan | None = None
         self._stall_samples = 0
         self._next_stall_sample = 0.0
@@ -115,10 +116,20 @@ class Watch:
         if self._stall is not None:
             return self._look_at_stall(now)
         if beat is not None and beat.phase in {"train", "loop", "validate"} and self._profile_rhythm.is_due(now, age):
-            self._sample_stack(self.training_pid(beat))
+            self._profile(self.training_pid(beat))
         if self._diagnosis_rhythm.is_due(now, age):
             return self.examine()
         return None
+
+    def _profile(self, pid: int) -> None:
+        """Where a training that moves spends its time: its stacks, the CPU of their threads, the source of lines not yet seen."""
+        sample = self._sample_stack(pid)
+        if not isinstance(sample, StackSampled):
+            return
+        seen = threads.sample(pid, only={thread["id"] for thread in sample.threads})
+        fresh = [event for event in sources.read([sample]) if (event.file, event.line) not in self._read_lines]
+        self._read_lines.update((event.file, event.line) for event in fresh)
+        self.note(*([seen] if seen is not None else []), *fresh)
 
     def _look_at_pressure(self) -> None:
         """While memory runs full: where the program stands. After a kill it is too late to ask."""

@@ -1,0 +1,160 @@
+"""tf.data pipelines as they ran: which stage worked how long, and which line of the user's made it.
+
+TensorFlow rewrites a pipeline before it runs it: it joins stages (map and batch), adds some (prefetch) and makes others parallel.
+The order stays, so the n-th map of what runs is the n-th map of what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from unstall.diagnosis.stacks import place, program_folder
+from unstall.journal.events import PipelineMeasured
+from unstall.journal.reader import Journal
+
+# Parts of the names of stages, as written and as run, and the kind they are of. The first that fits.
+_KINDS = (
+    ("Interleave", "interleave"),
+    ("FlatMap", "flat_map"),
+    ("Map", "map"),
+    ("Shuffle", "shuffle"),
+    ("Filter", "filter"),
+    ("Generator", "generator"),
+    ("TFRecord", "reader"),
+    ("TextLine", "reader"),
+    ("FixedLengthRecord", "reader"),
+    ("Batch", "batch"),
+    ("Cache", "cache"),
+    ("Prefetch", "prefetch"),
+    ("Repeat", "repeat"),
+)
+_WORDS = {
+    "python": "a Python function",
+    "reading": "reading",
+    "decoding": "decoding",
+    "augmenting": "augmenting",
+}
+
+
+@dataclass(frozen=True)
+class Worked:
+    """What one stage did between two measurements, or since the pipeline was made."""
+
+    kind: str
+    name: str
+    seconds: float
+    elements: int
+    at_a_time: int
+    buffered: int
+    where: str | None
+    function: str | None
+    does: tuple[str, ...]
+    arguments: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What it does, in words: 'reading and decoding in load', 'the shuffle'."""
+        if self.kind == "reader":
+            return "reading the files"
+        if self.kind == "generator":
+            return "the generator"
+        if not self.does:
+            return f"{self.function} in the {self.kind}" if self.function else f"the {self.kind}"
+        names = [_WORDS[each] for each in self.does]
+        text = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return f"{text} in {self.function}" if self.function else text
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    number: int
+    role: str
+    stages: tuple[dict[str, Any], ...]  # as written, the source first
+    events: tuple[PipelineMeasured, ...]
+
+    @property
+    def began(self) -> float:
+        return self.events[0].at - self.events[0].seconds
+
+    def worked(self, event: PipelineMeasured | None = None, since: PipelineMeasured | None = None) -> list[Worked]:
+        """Of each stage that ran, the source first: up to `event` (the last one), from `since` on if given."""
+        event = event or self.events[-1]
+        before = _by_place(since.nodes) if since is not None else {}
+        written = self._written()
+        result = []
+        for (kind, number), node in _by_place(event.nodes).items():
+            earlier = before.get((kind, number), {"seconds": 0.0, "elements": 0})
+            stage = written.get((kind, number), {})
+            arguments = stage.get("arguments", {})
+            result.append(
+                Worked(
+                    kind=kind,
+                    name=node["name"],
+                    seconds=max(0.0, node["seconds"] - earlier["seconds"]),
+                    elements=max(0, node["elements"] - earlier["elements"]),
+                    at_a_time=node["at_a_time"],
+                    buffered=node["buffered"],
+                    where=stage.get("where"),
+                    function=arguments.get("function"),
+                    does=tuple(stage.get("does", ())),
+                    arguments=arguments,
+                )
+            )
+        return result
+
+    def hardest(self) -> tuple[Worked, float] | None:
+        """The stage that worked longest, and its share of all the work."""
+        worked = self.worked()
+        total = sum(stage.seconds for stage in worked)
+        if total <= 0:
+            return None
+        hardest = max(worked, key=lambda stage: stage.seconds)
+        return hardest, hardest.seconds / total
+
+    def has_after(self, kind: str, stage: Worked) -> bool:
+        """Whether a stage of this kind comes after the given one."""
+        kinds = [(each.kind, each.name, each.where) for each in self.worked()]
+        place = (stage.kind, stage.name, stage.where)
+        return place in kinds and any(each[0] == kind for each in kinds[kinds.index(place) + 1 :])
+
+    def _written(self) -> dict[tuple[str, int], dict[str, Any]]:
+        return _by_place(self.stages)
+
+
+def pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
+    """Those that were measured, the oldest first. Their lines are told from the program's folder on."""
+    folder = program_folder(journal)
+    by_number: dict[int, list[PipelineMeasured]] = {}
+    for event in journal.of(PipelineMeasured):
+        if event.role == role and not event.in_graph:
+            by_number.setdefault(event.number, []).append(event)
+    return [
+        Pipeline(number, role, tuple(_shortened(events, folder)), tuple(events)) for number, events in sorted(by_number.items())
+    ]
+
+
+def _shortened(events: list[PipelineMeasured], folder: str) -> list[dict[str, Any]]:
+    stages = next((event.stages for event in events if event.stages), [])
+    return [{**stage, "where": short(stage.get("where"), folder)} for stage in stages]
+
+
+def short(where: str | None, folder: str) -> str | None:
+    file, _, line = (where or "").rpartition(":")
+    return place(file, int(line), folder) if file and line.isdigit() else where
+
+
+def kind_of(name: str) -> str:
+    return next((kind for part, kind in _KINDS if part in name), name)
+
+
+def _by_place(stages: Iterable[dict[str, Any]]) -> dict[tuple[str, int], dict[str, Any]]:
+    """Stages by kind and number among those of their kind."""
+    counts: dict[str, int] = {}
+    result: dict[tuple[str, int], dict[str, Any]] = {}
+    for stage in stages:
+        kind = kind_of(stage["name"])
+        result[kind, counts.get(kind, 0)] = stage
+        counts[kind] = counts.get(kind, 0) + 1
+    return result
