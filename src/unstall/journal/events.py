@@ -239,8 +239,8 @@ class PatternMatchedNothing(Event):
 @dataclass(frozen=True)
 class PipelineMeasured(Event):
     """What the stages of one tf.data iterator have done up to now, as TensorFlow itself measures it. Both lists begin at the
-    source. stages, as the program made them: name, stage, where, function, function_where, does. nodes, as TensorFlow
-    runs them: name, elements, seconds (of work, summed over its threads), at_a_time, buffered."""
+    source. stages, as the program made them (told once for each iterator): name, stage, where, arguments, does. nodes, as
+    TensorFlow runs them: name, elements, seconds (of work, summed over its threads), at_a_time, buffered."""
 
     number: int = 0  # of the iterator, in the order they were made
     role: str = "train"  # train | validate
