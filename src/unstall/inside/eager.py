@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Optional
 
+from unstall.inside.model_facts import note_compile
 from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, is_user_code, user_place
@@ -171,14 +172,16 @@ def install_trainer(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.trainer"""
     watch = eager_of(probe)
 
-    def note(kwargs: dict[str, Any]) -> None:
+    def note(trainer: Any, kwargs: dict[str, Any]) -> None:
+        place = user_place()
+        note_compile(probe, trainer, place)
         if kwargs.get("run_eagerly"):
-            watch.eager_at = user_place(3)
+            watch.eager_at = place
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def compile(trainer: Any, *args: Any, **kwargs: Any) -> Any:
             if probe.active:
-                probe.shield.call("eager", note, kwargs)
+                probe.shield.call("eager", note, trainer, kwargs)
             return original(trainer, *args, **kwargs)
 
         return compile
@@ -191,7 +194,7 @@ def install_switch(module: ModuleType, probe: Probe) -> None:
     watch = eager_of(probe)
 
     def note(eagerly: Any) -> None:
-        watch.functions_eager_at = user_place(3) if eagerly else None
+        watch.functions_eager_at = user_place() if eagerly else None
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def run_functions_eagerly(run_eagerly: Any) -> Any:

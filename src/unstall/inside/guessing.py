@@ -106,6 +106,12 @@ class Guessing:
         if not self._kind:
             self._kind, self._classes = "binary" if classes == 2 else "classes", classes
 
+    def fetched(self, iterator: Any, batch: Any) -> None:
+        """A batch of one's own loop. After enough of them nothing is called any more."""
+        self.batch(batch)
+        if self._batches >= MOST_BATCHES:
+            loop_of(self._probe).on_batch.remove(self.fetched)
+
     def batch(self, batch: Any) -> None:
         if self._batches >= MOST_BATCHES or not isinstance(batch, (tuple, list)) or len(batch) < 2:
             return
@@ -143,7 +149,7 @@ def guessing_of(probe: Probe) -> Guessing:
         guessing = probe.extras["guessing"] = Guessing(probe)
         probe.on_fit.append(guessing.fit_began)
         loop = loop_of(probe)
-        loop.on_batch.append(lambda iterator, batch: guessing.batch(batch))
+        loop.on_batch.append(guessing.fetched)
         loop.on_first_loss.append(lambda loss: _see_loss(guessing, loss))
     return guessing
 
@@ -182,6 +188,8 @@ def install_arrays(module: ModuleType, probe: Probe) -> None:
             original(adapter, x, y, *args, **kwargs)
             if probe.active and probe.fit_depth == 0 and y is not None:
                 probe.shield.call("labels", see, y)
+            for listen in probe.extras.get("on arrays", ()) if probe.active else ():
+                probe.shield.call("batch facts", listen, x, y)
 
         return __init__
 

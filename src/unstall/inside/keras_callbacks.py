@@ -109,6 +109,7 @@ class _Follower:
         wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
         before = self.logs_before is not None
         read = self.logs_before if before else logs
+        probe.last_loss = logs.get("loss") if isinstance(logs, dict) else None
         probe.step_ended(_model(callbacks), wait, lambda: _loss(read), before)
         self.logs_before = logs
 

@@ -17,6 +17,7 @@ from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import batches_per_pass
 from unstall.inside.tf_stamp import InputStamp
+from unstall.inside.tf_tap import tap_of
 from unstall.journal.events import InputDescribed
 
 KINDS = {
@@ -82,7 +83,9 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
 
 def _stamp(probe: Probe, owner: Any, attribute: str) -> None:
-    stamp = InputStamp.put_on(owner, attribute)
+    adapter = getattr(owner, "data_adapter", None) or getattr(owner, "_adapter", None)
+    is_array = KINDS.get(type(adapter).__name__) == "arrays"  # those are looked at themselves
+    stamp = InputStamp.put_on(owner, attribute, lambda spec: None if is_array else tap_of(probe, spec))
     # With several steps in one call the stamp is the last one's, and says nothing of the wait of each.
     several = getattr(owner, "steps_per_execution", 1) != 1 or getattr(owner, "_step_increment", 0) != 0
     probe.input_stamp = None if several else stamp

@@ -55,6 +55,8 @@ class Probe:
         self.on_batch: Optional[Callable[[Any], None]] = None  # sees each batch that passes through Python
         self.on_step: list[Callable[[Any, int], None]] = []  # further probes, called as (model, steps done)
         self.on_fit: list[Callable[[Any], None]] = []
+        self.on_fit_end: list[Callable[[], None]] = []
+        self.last_loss: Any = None  # of the step that has just ended, unread: reading it may wait for the device
         self.close_loop: Optional[Callable[[], None]] = None  # ends the count of one's own loop when a fit begins
         self.extras: dict[str, Any] = {}  # what several hooks of one probe share
 
@@ -137,6 +139,8 @@ class Probe:
             return
         now = time.monotonic()
         self.train.flush(now)
+        for hook in self.on_fit_end:
+            self.shield.call(getattr(hook, "__name__", "fit end"), hook)
         for name in ("first_step", "train", "fit"):
             self.phase_ended(name)
         self.emit(FitEnded(at=time.time(), seconds=now - self._fit_began_at, steps=self.train.done))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Optional
 
 READ_EVERY_S = 0.05  # reading the variable costs some 20 µs
@@ -22,17 +23,20 @@ class InputStamp:
         self._next_read = 0.0
 
     @classmethod
-    def put_on(cls, owner: Any, attribute: str) -> Optional[InputStamp]:
-        """Puts a stamp on the data set in owner.attribute, if that is safe. None if not."""
+    def put_on(cls, owner: Any, attribute: str, make_tap: Callable[[Any], Any]) -> Optional[InputStamp]:
+        """Puts a stamp on the data set in owner.attribute, if that is safe, and beside it what make_tap gives. None if not."""
         tf = sys.modules.get("tensorflow")
         dataset = getattr(owner, attribute, None)
         if tf is None or not isinstance(dataset, tf.data.Dataset) or _wants_determinism():
             return None
         with tf.device("CPU:0"):
             variable = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        tap = make_tap(dataset.element_spec)
 
         def note(*element: Any) -> Any:
             variable.assign(tf.timestamp())
+            if tap is not None:
+                tap.pass_by(element)
             return element if len(element) > 1 or isinstance(dataset.element_spec, tuple) else element[0]
 
         if dataset.options().experimental_optimization.inject_prefetch:
