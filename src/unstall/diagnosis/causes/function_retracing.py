@@ -29,7 +29,7 @@ from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found,
 from unstall.journal.events import FunctionTraced
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("host_memory_leaking", "compiling_long", "eager_execution", "input_starved", "device_unused")
+EXPLAINS = ("compiling_long", "eager_execution", "input_starved", "device_unused")
 LEAST_TRACES = 40  # of one function, before anything is said
 LEAST_SECONDS = 8.0  # between its first trace and its last
 CALLS_PER_TRACE = 3.0  # at most so many calls for each trace, over all and lately
