@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.memory import is_filling, seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES
-from unstall.journal.events import Event, HostSampled, ProbeFailed, StackSampled, StallBegan, StallEnded, VerdictReached
+from unstall.journal.events import (
+    Event,
+    FrameworkLoaded,
+    HostSampled,
+    ProbeFailed,
+    StackSampled,
+    StallBegan,
+    StallEnded,
+    VerdictReached,
+)
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.writer import JournalWriter
@@ -115,11 +124,18 @@ class Watch:
         self._judge_progress(beat, now)
         if self._stall is not None:
             return self._look_at_stall(now)
-        if beat is not None and beat.phase in {"train", "loop", "validate"} and self._profile_rhythm.is_due(now, age):
+        if self._is_worth_a_profile(beat) and self._profile_rhythm.is_due(now, age):
             self._profile(self.training_pid(beat))
         if self._diagnosis_rhythm.is_due(now, age):
             return self.examine()
         return None
+
+    def _is_worth_a_profile(self, beat: Beat | None) -> bool:
+        """A training; or, before there is one, a framework at work: it may be compiling."""
+        if beat is not None and beat.phase in {"train", "loop", "validate", "first_step", "fit"}:
+            return True
+        busy = self._is_busy() and self.journal.last(FrameworkLoaded) is not None
+        return busy and (beat is None or beat.phase == "start")
 
     def _profile(self, pid: int) -> None:
         """Where a training that moves spends its time: its stacks, the CPU of their threads, the source of lines not yet seen."""
