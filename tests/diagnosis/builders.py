@@ -9,9 +9,11 @@ from unstall.journal.events import (
     Frame,
     HostSampled,
     RunStarted,
+    SourceRead,
     StackSampled,
     StallBegan,
     StepsEnded,
+    ThreadsSeen,
     ThreadStack,
 )
 from unstall.journal.reader import Journal
@@ -102,3 +104,39 @@ def host(at: float, cpu_cores: float = 0.0, interval_s: float = 1.0, **more: Any
 
 def journal(*events: Event, now: float | None = None) -> Journal:
     return Journal(events, now=None if now is None else T0 + now)
+
+
+def sleeper(
+    id: int = 1,
+    asleep_s: float | None = 60.0,
+    call: str | None = "futex",
+    on: str | None = None,
+    name: str = "python",
+    runs: int = 10,
+    cpu_ms: float = 50.0,
+    timed: bool = False,
+) -> dict[str, object]:
+    """A thread as the kernel tells it."""
+    return {"id": id, "name": name, "asleep_s": asleep_s, "runs": runs, "cpu_ms": cpu_ms, "call": call, "on": on, "timed": timed}
+
+
+def kernel(*threads: dict[str, object], at: float, pid: int = 1, main: bool = True) -> ThreadsSeen:
+    return ThreadsSeen(at=T0 + at, pid=pid, main=main, threads=list(threads))
+
+
+def source(file: str, line: int, **facts: Any) -> SourceRead:
+    """A line of the user's: source('loader.py', 43, awaits=['self.b'], holds=['self.a'])."""
+    path = file if file.startswith("/") else f"{FOLDER}/{file}"
+    return SourceRead(at=T0 + 111, file=path, line=line, **facts)
+
+
+def stuck(*events: Event, cpu: float = 0.0, mode: str = "run", now: float = 112, **stall: Any) -> Journal:
+    """A run that has stood still since second 100, with what was seen in it, and a CPU that idles."""
+    begun = RunStarted(at=T0, mode=mode, command=["python", "train.py"], folder=FOLDER, pid=1)
+    hosts = [host(second, cpu) for second in range(101, int(now))]
+    return journal(begun, steps(300, 380, at=100), stalled(**{"since": 100, "at": 108, **stall}), *events, *hosts, now=now)
+
+
+def three(*threads: ThreadStack, native: bool = False, main: bool = True, pid: int = 1) -> tuple[StackSampled, ...]:
+    """Three samples in which these threads stand where they stand."""
+    return tuple(stacks(*threads, at=at, native=native, main=main, pid=pid) for at in (109, 110, 111))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstall.diagnosis.stacks import is_user_file
 from unstall.journal.events import Frame, ThreadStack
 
-# (part of the file, part of the function or "" for any, words). The first that fits from the innermost frame on.
+# (part of the file, part of the function or "" for any, words).
 _WAITS = (
     ("multiprocessing/pool.py", "", "a pool of worker processes"),
     ("multiprocessing/queues.py", "", "a queue between processes"),
@@ -24,7 +24,9 @@ _WAITS = (
     ("selectors.py", "", "a file or socket to become ready"),
     ("threading.py", "join", "a thread to end"),
     ("threading.py", "Event", "an event that another thread must set"),
-    ("threading.py", "", "a lock"),
+    ("threading.py", "acquire", "a lock"),
+    ("threading.py", "__enter__", "a lock"),
+    ("threading.py", "wait", "another thread"),
     ("gzip.py", "", "a file"),
     ("shutil.py", "", "a file"),
 )
@@ -69,13 +71,9 @@ LOOKED_AT = 6
 def waits_for(thread: ThreadStack, call: str | None = None) -> str | None:
     """In words, or None if nothing says so. `call` is the system call that the thread sleeps in, where it is known.
 
-    Stops at the user's own frame: what lies outside it is not what it waits in.
+    Of the library's frames the one nearest to the user's own counts: a queue waits in a lock, a future in a condition.
     """
-    for frame in thread["frames"][: LOOKED_AT * 2]:
-        if frame["module"]:
-            continue
-        if is_user_file(frame["file"]):
-            break
+    for frame in reversed(_library_frames(thread)):
         words = _python_wait(frame)
         if words:
             return words
@@ -86,6 +84,17 @@ def waits_for(thread: ThreadStack, call: str | None = None) -> str | None:
         if frame["module"] and name in _SYSTEM:
             return _SYSTEM[name]
     return None
+
+
+def _library_frames(thread: ThreadStack) -> list[Frame]:
+    """Python frames from the innermost up to the user's own; the innermost few where the user's code is not in the stack."""
+    frames: list[Frame] = []
+    for frame in thread["frames"]:
+        if not frame["module"] and is_user_file(frame["file"]):
+            return frames
+        if not frame["module"]:
+            frames.append(frame)
+    return frames[:LOOKED_AT]
 
 
 def _python_wait(frame: Frame) -> str | None:

@@ -41,6 +41,7 @@ _FOR_ANOTHER_THREAD = (
     "a future",
     "a thread to end",
     "an event that another thread must set",
+    "another thread",
     "a pool of worker processes",
 )
 

@@ -1,0 +1,117 @@
+"""lock_deadlock: who holds which lock is read from the source around the lines where threads stand."""
+
+from __future__ import annotations
+
+from tests.diagnosis.builders import kernel, lib, main, py, sleeper, source, stacks, stuck, thread, three
+from unstall.diagnosis.causes import lock_deadlock
+from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ChildSeen, SampleFailed, ThreadStack
+
+STDLIB = "/usr/lib/python3.11"
+FIT = main(lib("tensorflow/python/eager/execute.py", "quick_execute"), py("train.py", "<module>", 31))
+MACHINERY = lib("tensorflow/python/data/ops/from_generator_op.py", "generator_py_func", 198)
+
+
+def generator(line: int = 50) -> ThreadStack:
+    return thread(py("loader.py", "Loader.batch", line), py("loader.py", "batches", 57), MACHINERY, id=2)
+
+
+def refresher(line: int = 43) -> ThreadStack:
+    return thread(py("loader.py", "Loader.refresh", line), py(f"{STDLIB}/threading.py", "Thread.run"), name="refresher", id=3)
+
+
+WANTS_INDEX = source("loader.py", 50, awaits=["self.index_lock"], holds=["self.cache_lock"])
+WANTS_CACHE = source("loader.py", 43, awaits=["self.cache_lock"], holds=["self.index_lock"])
+ASLEEP = kernel(sleeper(1), sleeper(2), sleeper(3), at=109)
+
+
+def test_found_where_two_threads_each_hold_what_the_other_wants() -> None:
+    journal = stuck(*three(FIT, generator(), refresher()), WANTS_INDEX, WANTS_CACHE, ASLEEP)
+    verdict = lock_deadlock.examine(journal)
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "loader.py:50"
+    assert "refresher holds self.index_lock and waits for self.cache_lock at loader.py:43" in verdict.summary
+    root = diagnose(journal).root
+    assert root is not None
+    assert root.cause == "lock_deadlock"
+    assert "generator_blocked" in root.followed_by
+
+
+def test_found_where_a_thread_wants_what_it_holds() -> None:
+    callback = main(
+        py("best.py", "Best.restore", 35),
+        py("best.py", "Best.on_epoch_end", 45),
+        lib("keras/src/callbacks/callback_list.py", "on_epoch_end"),
+        py("train.py", "<module>", 52),
+    )
+    twice = [source("best.py", 35, awaits=["self.lock"]), source("best.py", 45, holds=["self.lock"])]
+    verdict = lock_deadlock.examine(stuck(*three(callback), *twice, ASLEEP))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "best.py:35"
+    assert "best.py:45" in verdict.summary
+
+
+def test_likely_where_the_holder_waits_for_another_threads_work() -> None:
+    joins = main(py(f"{STDLIB}/threading.py", "Thread.join"), py("train.py", "stop", 20), py("train.py", "<module>", 31))
+    worker = thread(py("loader.py", "Loader.work", 12), py(f"{STDLIB}/threading.py", "Thread.run"), name="worker", id=3)
+    lines = [source("train.py", 20, holds=["loader.lock"]), source("loader.py", 12, awaits=["self.lock"])]
+    verdict = lock_deadlock.examine(stuck(*three(joins, worker), *lines, ASLEEP))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert verdict.where == "loader.py:12"
+
+
+def test_likely_where_nobody_is_left_that_holds_the_lock() -> None:
+    verdict = lock_deadlock.examine(stuck(*three(FIT, generator()), WANTS_INDEX, ASLEEP))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "not given back" in verdict.summary
+
+
+def test_clear_where_the_holder_waits_for_the_network() -> None:
+    downloads = thread(
+        py(f"{STDLIB}/socket.py", "readinto"), py("loader.py", "Loader.refresh", 43), py(f"{STDLIB}/threading.py", "run"), id=3
+    )
+    held = source("loader.py", 43, holds=["self.index_lock"])
+    reads = kernel(sleeper(1), sleeper(2), sleeper(3, call="recvfrom"), at=109)
+    assert isinstance(lock_deadlock.examine(stuck(*three(FIT, generator(), downloads), WANTS_INDEX, held, reads)), Clear)
+
+
+def test_clear_for_locks_of_the_same_name_in_two_classes() -> None:
+    other = thread(py("pool.py", "Pool.run", 8), py(f"{STDLIB}/threading.py", "run"), name="pool", id=3)
+    lines = [
+        source("loader.py", 50, awaits=["self.lock"], holds=["self.other"]),
+        source("pool.py", 8, awaits=["self.other"], holds=["self.lock"]),
+    ]
+    verdict = lock_deadlock.examine(stuck(*three(FIT, generator(), other), *lines, ASLEEP))
+    assert not (isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN)
+
+
+def test_clear_where_the_line_opens_a_file_and_the_kernel_says_so() -> None:
+    opens = kernel(sleeper(2, call="openat"), at=109)
+    assert isinstance(lock_deadlock.examine(stuck(*three(FIT, generator()), WANTS_INDEX, opens)), Clear)
+
+
+def test_clear_where_a_thread_that_nobody_needs_waits_for_a_lock() -> None:
+    waits = main(py(f"{STDLIB}/socket.py", "readinto"), py("data.py", "rows", 3), MACHINERY, py("train.py", "<module>", 9))
+    metrics = thread(py("metrics.py", "Metrics.send", 8), py(f"{STDLIB}/threading.py", "run"), name="metrics", id=3)
+    twice = source("metrics.py", 8, awaits=["self.lock"], holds=["self.lock"])
+    assert isinstance(lock_deadlock.examine(stuck(*three(waits, metrics), twice, ASLEEP)), Clear)
+
+
+def test_clear_in_a_forked_child_and_when_it_moves_or_works() -> None:
+    child = three(generator(), main=False, pid=7)
+    forked = ChildSeen(at=child[0].at, pid=7, parent_pid=1, forked=True)
+    assert isinstance(lock_deadlock.examine(stuck(*three(FIT), *child, forked, WANTS_INDEX)), Clear)
+    moving = [stacks(FIT, generator(line), at=at) for line, at in ((50, 109), (48, 110), (50, 111))]
+    assert isinstance(lock_deadlock.examine(stuck(*moving, WANTS_INDEX)), Clear)
+    working = stuck(*three(FIT, generator(), refresher()), WANTS_INDEX, WANTS_CACHE, cpu=0.9)
+    assert isinstance(lock_deadlock.examine(working), Clear)
+
+
+def test_unknown_without_stacks() -> None:
+    refused = SampleFailed(at=three(FIT)[0].at, signal="stacks", missing="the permission", cure="sudo")
+    assert lock_deadlock.examine(stuck(refused)) == Unknown("the permission", "sudo")

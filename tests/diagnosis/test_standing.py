@@ -1,0 +1,66 @@
+"""standing: how long a thread has done nothing, from what the kernel says of it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.diagnosis.builders import kernel, sleeper
+from unstall.diagnosis.standing import LONG_S, asleep_in, standing_s, stands, worked_ms
+
+
+def test_a_thread_that_sleeps_has_stood_since_it_last_ran() -> None:
+    looks = [kernel(sleeper(asleep_s=30.0), at=100), kernel(sleeper(asleep_s=31.5), at=101.5)]
+    stood = standing_s(looks, pid=1, thread=1)
+    assert stood == pytest.approx(31.5)
+    assert stands(stood)
+
+
+def test_a_wait_that_has_only_begun_is_none() -> None:
+    looks = [kernel(sleeper(asleep_s=1.0), at=100), kernel(sleeper(asleep_s=2.5), at=101.5)]
+    assert not stands(standing_s(looks, pid=1, thread=1))
+
+
+def test_a_thread_that_works_between_the_looks_has_not_stood() -> None:
+    looks = [
+        kernel(sleeper(asleep_s=0.1, runs=10, cpu_ms=50.0), at=100),
+        kernel(sleeper(asleep_s=0.2, runs=30, cpu_ms=90.0), at=108),
+    ]
+    assert standing_s(looks, pid=1, thread=1) == pytest.approx(0.2, abs=1e-3)
+    assert worked_ms(looks, pid=1, thread=1) == 40.0
+
+
+def test_a_thread_that_was_woken_for_a_moment_stands_all_the_same() -> None:
+    """As by a look at its native stack, or by the end of a wait that it tries again."""
+    looks = [
+        kernel(sleeper(asleep_s=4.0, runs=10, cpu_ms=50.0), at=100),
+        kernel(sleeper(asleep_s=0.3, runs=11, cpu_ms=50.2), at=102),
+    ]
+    assert standing_s(looks, pid=1, thread=1) == pytest.approx(6.0)
+
+
+def test_a_thread_that_looks_and_sleeps_in_turns_stands() -> None:
+    looks = [
+        kernel(sleeper(asleep_s=0.2, runs=10, cpu_ms=50.0), at=100),
+        kernel(sleeper(asleep_s=0.1, runs=14, cpu_ms=50.3), at=102),
+    ]
+    assert standing_s(looks, pid=1, thread=1) == math.inf
+
+
+def test_what_the_kernel_does_not_tell_is_not_held_against_a_thread() -> None:
+    assert standing_s([], pid=1, thread=1) is None
+    assert standing_s([kernel(sleeper(asleep_s=None), at=1)], pid=1, thread=1) is None
+    assert standing_s([kernel(sleeper(asleep_s=9.0), at=1)], pid=2, thread=1) is None
+    assert stands(None)
+    assert stands(LONG_S)
+
+
+def test_the_first_call_counts_since_a_native_look_interrupts_it() -> None:
+    looks = [
+        kernel(sleeper(call="running"), at=1),
+        kernel(sleeper(call="recvfrom", on="a connection to 10.0.0.7:443"), at=2),
+        kernel(sleeper(call="system call 219"), at=3),
+    ]
+    assert asleep_in(looks, pid=1, thread=1) == ("recvfrom", "a connection to 10.0.0.7:443", "python")
+    assert asleep_in([], pid=1, thread=1) == (None, None, "")
