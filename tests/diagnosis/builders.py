@@ -84,6 +84,7 @@ def stalled(
     step: int = 381,
     usual_s: float | None = 0.2,
     waiting_for_input: bool = False,
+    sure: bool = True,
 ) -> StallBegan:
     return StallBegan(
         at=T0 + at,
@@ -94,6 +95,7 @@ def stalled(
         usual_s=usual_s,
         limit_s=8.0,
         waiting_for_input=waiting_for_input,
+        sure=sure,
     )
 
 

@@ -1,0 +1,99 @@
+"""collective_stuck: one process of several is not in the operation that the others wait in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.builders import T0, kernel, lib, main, native, py, sleeper, stacks, stuck, three
+from unstall.diagnosis.causes import collective_stuck
+from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ClusterSeen, SampleFailed, ThreadStack
+
+STEP = (py("train.py", "average_gradients", 36), py("train.py", "<module>", 72))
+REDUCES = main(lib("torch/distributed/distributed_c10d.py", "all_reduce"), *STEP)
+RUNS_TENSORFLOW = main(
+    lib("tensorflow/python/eager/execute.py", "quick_execute"),
+    lib("tensorflow/python/eager/context.py", "call_function"),
+    py("train.py", "<module>", 75),
+)
+SAVES: ThreadStack = {**main(py("train.py", "write_checkpoint", 68), py("train.py", "<module>", 77)), "id": 7}
+CONNECTED = ClusterSeen(at=T0 + 111, pid=1, connections=[{"to": "10.0.0.2:4000", "pid": None}])
+COLLECTIVE_THREADS = kernel(sleeper(1), sleeper(5, name="collective_ops"), at=109)
+
+
+def test_found_in_torch_with_where_the_other_process_is() -> None:
+    sleeps = kernel(sleeper(7, call="clock_nanosleep"), at=109, pid=7, main=False)
+    verdict = collective_stuck.examine(stuck(*three(REDUCES), *three(SAVES, main=False, pid=7), sleeps))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "train.py:36"
+    assert "Process 7 does not take part: it waits for a sleep to end at train.py:68" in verdict.summary
+
+
+def test_likely_where_the_other_process_is_on_another_machine() -> None:
+    verdict = collective_stuck.examine(stuck(*three(REDUCES), CONNECTED))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert any("10.0.0.2:4000" in evidence.claim for evidence in verdict.evidence)
+
+
+@pytest.mark.parametrize("name", ["gloo::allreduce", "c10d::Work::wait", "ncclAllReduce", "xla::cpu::AllReduceThunk::Execute"])
+def test_found_by_native_frames(name: str) -> None:
+    deep = main(native("pthread_cond_wait", "libc.so.6"), native(name, "lib.so"), py("train.py", "<module>", 65))
+    verdict = collective_stuck.examine(stuck(*three(deep, native=True)))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:65"
+
+
+def test_found_in_a_step_of_tensorflow_with_collective_threads_and_peers() -> None:
+    verdict = collective_stuck.examine(stuck(*three(RUNS_TENSORFLOW), CONNECTED, COLLECTIVE_THREADS))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:75"
+
+
+def test_clear_in_a_step_of_tensorflow_alone() -> None:
+    assert isinstance(collective_stuck.examine(stuck(*three(RUNS_TENSORFLOW), COLLECTIVE_THREADS)), Clear)
+    assert isinstance(collective_stuck.examine(stuck(*three(RUNS_TENSORFLOW), CONNECTED)), Clear)
+
+
+def test_clear_while_the_cluster_is_being_joined() -> None:
+    joins = main(lib("torch/distributed/distributed_c10d.py", "init_process_group"), *STEP)
+    assert isinstance(collective_stuck.examine(stuck(*three(joins))), Clear)
+
+
+def test_what_the_absent_process_waits_for_is_the_root() -> None:
+    loads: ThreadStack = {
+        **main(
+            py("/usr/lib/python3.11/socket.py", "readinto"),
+            py("loader.py", "rows", 12),
+            lib("torch/utils/data/dataloader.py", "__next__"),
+            py("train.py", "<module>", 70),
+        ),
+        "id": 7,
+    }
+    root = diagnose(stuck(*three(REDUCES), *three(loads, main=False, pid=7))).root
+    assert root is not None
+    assert (root.cause, root.found.where) == ("generator_blocked", "loader.py:12")
+    assert "collective_stuck" in root.followed_by
+
+
+def test_clear_when_a_process_works_or_it_moves() -> None:
+    assert isinstance(collective_stuck.examine(stuck(*three(REDUCES), cpu=0.8)), Clear)
+    elsewhere = main(py("train.py", "<module>", 71))
+    moving = [stacks(each, at=at) for each, at in ((REDUCES, 109), (elsewhere, 110), (REDUCES, 111))]
+    assert isinstance(collective_stuck.examine(stuck(*moving)), Clear)
+
+
+def test_clear_without_a_pulse_where_the_kernel_says_that_it_moves() -> None:
+    """A light training without Keras: always in the same line when looked at, and yet it goes on."""
+    looks = [
+        kernel(sleeper(1, asleep_s=0.01, runs=100, cpu_ms=200.0), at=109),
+        kernel(sleeper(1, asleep_s=0.02, runs=180, cpu_ms=260.0), at=111),
+    ]
+    assert isinstance(collective_stuck.examine(stuck(*three(REDUCES), *looks, phase="", sure=False)), Clear)
+
+
+def test_unknown_without_stacks() -> None:
+    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
+    assert collective_stuck.examine(stuck(refused)) == Unknown("the permission", "sudo")
