@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from unstall.diagnosis.stacks import place, program_folder
@@ -113,11 +114,17 @@ class Pipeline:
         hardest = max(worked, key=lambda stage: stage.seconds)
         return hardest, hardest.seconds / total
 
-    def has_after(self, kind: str, stage: Worked) -> bool:
-        """Whether a stage of this kind comes after the given one."""
-        kinds = [(each.kind, each.name, each.where) for each in self.worked()]
-        place = (stage.kind, stage.name, stage.where)
-        return place in kinds and any(each[0] == kind for each in kinds[kinds.index(place) + 1 :])
+    def has(self, kind: str) -> bool:
+        return any(stage.kind == kind for stage in self.worked())
+
+    def left_to_cache(self, event: PipelineMeasured) -> int | None:
+        """How many elements a cache in it still has to take in; None if there is none, or their number is not known."""
+        worked = self.worked(event)
+        for before, stage in pairwise(worked):
+            wanted = stage.arguments.get("elements")
+            if stage.kind == "cache" and isinstance(wanted, int) and wanted >= 0:
+                return max(0, wanted - before.elements)
+        return None
 
     def _written(self) -> dict[tuple[str, int], dict[str, Any]]:
         return _by_place(self.stages)

@@ -43,11 +43,13 @@ class Progress(tf_keras.callbacks.Callback):
 
 
 def main() -> None:
-    train_inputs, train_labels = samples(8_000)
+    train_inputs, train_labels = samples(3_200)
     test_inputs, test_labels = samples(20_000)
     model = tf_keras.Sequential(
         [
-            tf_keras.layers.Conv2D(24, 3, activation="relu"),
+            tf_keras.layers.Conv2D(32, 3, activation="relu"),
+            tf_keras.layers.Conv2D(64, 3, activation="relu"),
+            tf_keras.layers.MaxPooling2D(2),
             tf_keras.layers.Flatten(),
             tf_keras.layers.Dense(1, activation="sigmoid"),
         ]
