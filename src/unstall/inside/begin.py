@@ -51,6 +51,8 @@ def begin(run: RunFolder) -> Optional[Probe]:
 
 def _ended(probe_: Probe) -> None:
     if os.getpid() == probe_.pid and probe_.active:
+        if probe_.close_loop is not None:
+            probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
         probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid)))
         probe_.writer.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Optional
@@ -192,10 +193,10 @@ class JaxGradients:
         self._loop = loop
         self._seen: set[int] = set()
         probe.on_fit.append(self._fit_begins)
-        self._model: Any = None
+        self._model: Any = None  # a weak reference
 
     def _fit_begins(self, model: Any) -> None:
-        self._model = model
+        self._model = None if model is None else weakref.ref(model)
 
     def applied(self, optimizer: Any, grads: Any, values: Any) -> None:
         if grads and type(grads[0]).__name__ == "ArrayImpl":
@@ -223,7 +224,7 @@ class JaxGradients:
 
     def _read_sources(self) -> tuple[Optional[str], str]:
         """The user's own code that runs in a step: losses, layers, the model's own methods."""
-        model = self._model
+        model = None if self._model is None else self._model()
         functions = user_losses(model)
         flatten = getattr(model, "_flatten_layers", None)
         for layer in flatten() if callable(flatten) else ():

@@ -7,17 +7,31 @@ from collections.abc import Callable
 from typing import Any
 
 MARK = "_unstall_original"
+HOOK = "_unstall_hook"
 
 
 def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> bool:
-    """Replaces owner.name by make(original). False if there is no such name, or it is wrapped already."""
+    """Replaces owner.name by make(original). False if there is no such name, or this hook is on it already.
+
+    Several hooks may lie around one method, the newest outermost.
+    """
     original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
-    if original is None or hasattr(original, MARK) or isinstance(original, (staticmethod, classmethod, property)):
+    hook = f"{make.__module__}.{make.__qualname__}"
+    if original is None or isinstance(original, (staticmethod, classmethod, property)) or hook in _hooks_on(original):
         return False
     wrapper = functools.wraps(original)(make(original))
     setattr(wrapper, MARK, original)
+    setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
     return True
+
+
+def _hooks_on(function: Any) -> list[str]:
+    hooks = []
+    while hasattr(function, MARK):
+        hooks.append(getattr(function, HOOK, ""))
+        function = getattr(function, MARK)
+    return hooks
 
 
 def unwrap(owner: Any, name: str) -> None:

@@ -46,8 +46,8 @@ class Weights:
         self.asked_at: Optional[str] = None
         self.schedule_at: Optional[str] = None
         self._loop = loop
-        self._model: Any = None
-        self._optimizer: Any = None
+        self._model_reference: Any = None  # weak, as all that belongs to the program: its memory must not wait for us
+        self._optimizer_reference: Any = None
         self._watched: list[Any] = []  # weak references
         self._asked_ids: set[int] = set()
         self._asked_is_told = False
@@ -56,6 +56,20 @@ class Weights:
         self._due = 0.0
         self._changing = 0
 
+    @property
+    def _model(self) -> Any:
+        return None if self._model_reference is None else self._model_reference()
+
+    @property
+    def _optimizer(self) -> Any:
+        return None if self._optimizer_reference is None else self._optimizer_reference()
+
+    def optimizer_made(self, optimizer: Any, place: str) -> None:
+        self.optimizers += 1
+        self.optimizer_made_at = place
+        if not self.applied_to:
+            self._optimizer_reference = weakref.ref(optimizer)
+
     # --- what is to be trained ---
 
     def _reset(self) -> None:
@@ -63,12 +77,11 @@ class Weights:
         self._asked_ids, self._asked_is_told = set(), False
 
     def fit_began(self, model: Any) -> None:
-        if model is None or self._model is not None:
-            self._model = None
+        self._model_reference = None
         if model is None:
             return
         self._reset()
-        self._model = model
+        self._model_reference = weakref.ref(model)
         self._is_described = False
         if getattr(model, "built", True):
             self._describe(model)
@@ -77,7 +90,8 @@ class Weights:
         """What of a model is trainable. One that is built by its first step is described after it."""
         self._is_described = True
         variables = list(model.trainable_variables)
-        self._optimizer = getattr(model, "optimizer", None)
+        optimizer = getattr(model, "optimizer", None)
+        self._optimizer_reference = None if optimizer is None else weakref.ref(optimizer)
         self._watch(variables)
         frozen = [layer for layer in _layers(model) if id(layer) in self.frozen_at]
         facts = {
@@ -98,8 +112,8 @@ class Weights:
                 self._asked_is_told = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
             return
-        if self._model is not None:
-            self._model = None
+        if self._model_reference is not None:
+            self._model_reference = None
             self._reset()
         if id(variables[0]) in self._asked_ids:
             return
@@ -115,7 +129,7 @@ class Weights:
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if optimizer is not self._optimizer or not self.applied_to:
-            self._optimizer = optimizer
+            self._optimizer_reference = weakref.ref(optimizer)
             given = variables if variables is not None else getattr(optimizer, "_trainable_variables", ())
             self.applied_to.update(id(variable) for variable in given)
             if self.applied_at is None:
@@ -266,8 +280,7 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
     def made(optimizer: Any) -> None:
         place = user_place()
         if place is not None:
-            weights.optimizers += 1
-            weights.optimizer_made_at = place
+            weights.optimizer_made(optimizer, place)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:

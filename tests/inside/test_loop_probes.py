@@ -1,0 +1,360 @@
+"""What the probe sees of a training loop, in real programs: steps, traces, missing gradients, weights, batches, eager steps."""
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.programs import run_watched, write
+from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissed, LoopSeen, PhaseBegan, ProbeFailed, StepsEnded
+from unstall.journal.reader import Journal, read_folder
+
+TENSORFLOW = """
+import os
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras, numpy as np, tensorflow as tf
+
+def data(count=640):
+    x = np.random.default_rng(0).normal(size=(count, 8)).astype("float32")
+    return x, x[:, :1] * 2
+
+def model_of(*units):
+    return keras.Sequential([keras.Input((8,)), *(keras.layers.Dense(unit) for unit in units)])
+"""
+
+
+def watch(source: str, folder: Path, home: Path, code: int = 0, prelude: str = TENSORFLOW) -> Journal:
+    seen = run_watched(write(folder, prelude + textwrap.dedent(source)))
+    assert seen.code == code, seen
+    journal = read_folder(next(home.iterdir()))
+    assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
+    return journal
+
+
+def facts(journal: Journal, kind: str) -> list[dict[str, Any]]:
+    return [event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == kind]
+
+
+def line(folder: Path, text: str, name: str = "program.py") -> str:
+    """file:line of the only line of the program that ends with this comment."""
+    lines = (folder / name).read_text().splitlines()
+    (number,) = [number for number, each in enumerate(lines, 1) if each.endswith(f"# {text}")]
+    return f"{folder / name}:{number}"
+
+
+@pytest.mark.tensorflow
+def test_steps_epochs_and_validation_of_a_loop_of_ones_own(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        model, optimizer = model_of(16, 1), keras.optimizers.SGD(0.01)
+        training = tf.data.Dataset.from_tensor_slices(data()).shuffle(640).batch(32)
+        validation = tf.data.Dataset.from_tensor_slices(data(96)).batch(32)
+
+        @tf.function
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            return {"norm": tf.constant(3.0), "loss": loss}
+
+        for epoch in range(3):
+            for x, y in training:
+                step(x, y)
+            for x, y in validation:
+                model(x)
+        """,
+        tmp_path,
+        own_home,
+    )
+    (fit,) = journal.of(FitBegan)
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert fit.api == "own_loop"
+    assert sum(group.last - group.first + 1 for group in groups) == 60
+    assert groups[-1].last == 59
+    assert {group.epoch for group in groups} == {0, 1, 2}
+    assert all(group.wait_s is not None for group in groups)
+    losses = [group.loss for group in groups if group.loss is not None]
+    assert losses
+    assert losses[0] != 3.0, "the loss is what is called so, not what stands first"
+    assert sum(event.phase == "validate" for event in journal.of(PhaseBegan)) == 3
+
+
+@pytest.mark.tensorflow
+def test_two_functions_that_take_turns_are_one_loop(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        left, right = tf.Variable(1.0), tf.Variable(2.0)
+
+        def trainer(variable):
+            @tf.function
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_sum(variable * x)
+                variable.assign_sub(0.001 * tape.gradient(loss, variable))
+                return loss
+            return step
+
+        @tf.function
+        def other(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(right * x)
+            right.assign_sub(0.001 * tape.gradient(loss, right))
+            return loss
+
+        first = trainer(left)
+        for _ in range(30):
+            first(tf.ones(3))
+            other(tf.ones(3))
+        """,
+        tmp_path,
+        own_home,
+    )
+    assert max(group.last for group in journal.of(StepsEnded)) == 29
+    assert facts(journal, "turns")
+
+
+@pytest.mark.tensorflow
+def test_traces_are_counted_with_their_reason(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        @tf.function
+        def by_value(x, number):  # BY VALUE
+            return x * number
+
+        @tf.function
+        def by_shape(x):
+            return x + 1
+
+        def made_anew(x):
+            return tf.function(lambda a: a * 2)(x)
+
+        for number in range(6):
+            by_value(tf.ones(2), number)
+            by_shape(tf.ones(1 + number))
+            made_anew(tf.ones(2))
+            by_value(tf.ones(2), number)
+        """,
+        tmp_path,
+        own_home,
+    )
+    last = {event.function: event for event in journal.of(FunctionTraced)}
+    # The first three traces are told one by one, later ones once a second.
+    assert last["by_value"].count == 3
+    assert last["by_value"].calls == 5
+    assert last["by_value"].why == "value of number"
+    assert last["by_value"].where == line(tmp_path, "BY VALUE")
+    assert last["by_shape"].why == "shape of x"
+    assert last["made_anew.<lambda>"].why == "made anew"
+
+
+@pytest.mark.tensorflow
+def test_what_cuts_a_gradient_off_in_a_graph(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        def hard(y_true, y_pred):
+            level = tf.round(y_pred)  # CUT
+            return tf.reduce_mean((level - y_true) ** 2)
+
+        model = model_of(4, 1)
+        model.compile("sgd", hard)
+        model.fit(*data(), verbose=0)
+        """,
+        tmp_path,
+        own_home,
+        code=1,
+    )
+    (event,) = journal.of(GradientsMissed)
+    assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "Round")
+    assert event.missing_parameters == event.parameters == 41
+    assert len(event.feeding or []) == 4
+
+
+@pytest.mark.tensorflow
+def test_a_head_that_is_not_in_use_does_not_feed_the_loss(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        model, spare = model_of(4, 1), keras.layers.Dense(2)
+        spare.build((None, 4))
+
+        @tf.function
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                spare(model.layers[0](x))
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            return tape.gradient(loss, model.trainable_variables + spare.trainable_variables)
+
+        step(*data(32))
+        """,
+        tmp_path,
+        own_home,
+    )
+    (event,) = journal.of(GradientsMissed)
+    assert len(event.missing) == 2
+    assert event.feeding == []
+
+
+@pytest.mark.tensorflow
+def test_what_cuts_a_gradient_off_in_an_eager_step(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        encoder, head = model_of(4), keras.layers.Dense(1)
+
+        def centre(values):
+            values = values.numpy()  # CUT
+            return tf.constant(values - values.mean(axis=0))
+
+        def train(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((head(centre(encoder(x))) - y) ** 2)
+            return tape.gradient(loss, encoder.trainable_variables + head.trainable_variables)
+
+        train(*data(32))
+        """,
+        tmp_path,
+        own_home,
+    )
+    (event,) = journal.of(GradientsMissed)
+    assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "numpy()")
+    assert event.feeding is None
+
+
+LOOP_THAT_CHANGES_NOTHING = """
+import time
+model, copy = model_of(4, 1), model_of(4, 1)
+optimizer = keras.optimizers.SGD(0.01)  # MADE
+x, y = (tf.constant(part) for part in data(32))
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)  # ASKED
+    APPLY
+    return loss
+
+end = time.monotonic() + 5
+while time.monotonic() < end:
+    step(x, y)
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    ("apply", "expected"),
+    [
+        ("pass", {"applied": False, "applied_to_these": False, "optimizers": 1, "changed": []}),
+        (
+            "optimizer.apply_gradients(zip(gradients, copy.trainable_variables))",
+            {"applied": True, "applied_to_these": False, "changed": []},
+        ),
+        (
+            "optimizer.apply_gradients(zip(gradients, model.trainable_variables))",
+            {"applied": True, "applied_to_these": True, "unchanged": []},
+        ),
+    ],
+)
+def test_whether_the_weights_change_and_why_not(apply: str, expected: dict[str, Any], tmp_path: Path, own_home: Path) -> None:
+    journal = watch(LOOP_THAT_CHANGES_NOTHING.replace("APPLY", apply), tmp_path, own_home)
+    last = facts(journal, "weights")[-1]
+    assert {key: last[key] for key in expected} == expected
+    assert last["asked_at"] == line(tmp_path, "ASKED")
+    assert last["learning_rate"] == pytest.approx(0.01)
+
+
+@pytest.mark.tensorflow
+def test_batches_that_are_always_the_first_and_batches_that_differ(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        import time
+        plain = tf.data.Dataset.from_tensor_slices(data()).batch(32)
+        shuffled = plain.unbatch().shuffle(640).batch(32)
+        for _ in range(30):
+            next(iter(plain))  # AGAIN
+            next(iter(shuffled))
+            time.sleep(0.1)
+        """,
+        tmp_path,
+        own_home,
+    )
+    last = facts(journal, "batches")
+    same = [seen for seen in last if seen["same"]][-1]
+    assert same["where"] == line(tmp_path, "AGAIN")
+    assert same["starts"] == same["batches"]
+    assert same["cardinality"] == 20
+    assert [seen["looks"] for seen in last if not seen["same"]] == [2]
+
+
+@pytest.mark.tensorflow
+def test_an_eager_step_is_profiled(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        model = model_of(4, 4, 4, 1)
+        model.compile("adam", "mse", run_eagerly=True)  # EAGER
+        model.fit(*data(), batch_size=32, verbose=0)
+        """,
+        tmp_path,
+        own_home,
+    )
+    profile = facts(journal, "eager")[-1]
+    assert (profile["why"], profile["where"]) == ("run_eagerly", line(tmp_path, "EAGER"))
+    assert profile["operations"] > 50
+    assert profile["framework_s"] > profile["user_s"]
+
+
+@pytest.mark.torch
+def test_a_detached_branch_on_pytorch(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        class Detach(keras.layers.Layer):
+            def call(self, inputs):
+                return inputs.detach()  # CUT
+
+        inputs = keras.Input((8,))
+        left = Detach()(keras.layers.Dense(4, name="left")(inputs))
+        right = keras.layers.Dense(4, name="right")(inputs)
+        model = keras.Model(inputs, keras.layers.Dense(1)(keras.layers.Concatenate()([left, right])))
+        model.compile("adam", "mse")
+        model.fit(np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32"), batch_size=16, verbose=0)
+        """,
+        tmp_path,
+        own_home,
+        prelude='import os\nos.environ["KERAS_BACKEND"] = "torch"\nimport keras, numpy as np\n',
+    )
+    (event,) = journal.of(GradientsMissed)
+    assert event.missing == event.feeding == ["left/kernel", "left/bias"]
+    assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "detach()")
+
+
+@pytest.mark.jax
+def test_a_stopped_branch_and_a_spare_head_on_jax(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head, self.spare = (keras.layers.Dense(unit, name=name) for unit, name in ((4, "body"), (1, "head"), (2, "spare")))
+
+            def build(self, shape):
+                self.body.build(shape)
+                self.head.build((None, 4))
+                self.spare.build((None, 4))
+                self.built = True
+
+            def call(self, inputs):
+                return self.head(keras.ops.stop_gradient(self.body(inputs)))  # CUT
+
+        model = Net()
+        model.compile("adam", "mse")
+        model.fit(np.ones((64, 8), "float32"), np.zeros((64, 1), "float32"), batch_size=16, verbose=0)
+        """,
+        tmp_path,
+        own_home,
+        prelude='import os\nos.environ["KERAS_BACKEND"] = "jax"\nimport keras, numpy as np\n',
+    )
+    (event,) = journal.of(GradientsMissed)
+    assert [name.rpartition("net/")[2] for name in event.feeding or []] == ["body/kernel", "body/bias"]
+    assert len(event.missing) == 4
+    assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "stop_gradient")
