@@ -72,9 +72,11 @@ class SampleFailed(Event):
 
 @dataclass(frozen=True)
 class ThreadsSeen(Event):
-    """What the kernel says of a process's threads. Each: id, name, asleep_s (since it last ran), runs, cpu_ms (both up to
-    now), queued_ms (ready to run, waiting for a CPU), call (the system call it waits in), on (what that call waits for: a socket, a file), timed (whether it will wake by
-    itself after a time that it has set). Unknown ones are None."""
+    """What the kernel says of a process's threads.
+
+    Each: id, name, asleep_s (since it last ran), runs and cpu_ms (both up to now), call (the system call it waits in), on
+    (what that call waits for: a socket, a file), timed (whether it will wake by itself after a time that it has set). What is
+    not known is None."""
 
     pid: int = 0
     main: bool = True
@@ -103,6 +105,14 @@ class SourceRead(Event):
     awaits: list[str] = field(default_factory=list)  # locks that this very line takes
     holds: list[str] = field(default_factory=list)  # locks taken around it, in the same function
     loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
+
+
+@dataclass(frozen=True)
+class LibrariesSeen(Event):
+    """The frameworks that a process has loaded, by the files mapped into its memory."""
+
+    pid: int = 0
+    names: list[str] = field(default_factory=list)  # tensorflow, jax, torch
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unstall.journal.events import Event, StackSampled, ThreadsSeen
-from unstall.signals import children, cluster, sources, threads
+from unstall.signals import children, cluster, libraries, sources, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -20,5 +20,5 @@ def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
 def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> list[Event]:
     """Once, when the stacks have been sampled."""
     stacks = [sample for sample in samples if isinstance(sample, StackSampled)]
-    around = [cluster.sample(each) for each in (pid, *others)]
+    around: list[Event | None] = [libraries.sample(pid), *(cluster.sample(each) for each in (pid, *others))]
     return [*children.sample(others), *sources.read(stacks), *(event for event in around if event is not None)]

@@ -1,9 +1,11 @@
 """generator_blocked: the program's own input code stands still, and everything waits for it."""
 
-from tests.diagnosis.builders import host, journal, lib, main, py, stacks, stalled, started, steps, thread
+from tests.diagnosis.builders import (
+    T0, host, journal, kernel, lib, main, py, sleeper, source, stacks, stalled, started, steps, stuck, thread, three,
+)  # fmt: skip
 from unstall.diagnosis.causes import generator_blocked
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import SampleFailed, StallEnded
+from unstall.journal.events import FitBegan, LibrariesSeen, SampleFailed, StallEnded, ThreadStack
 
 FIT = main(
     lib("tensorflow/python/eager/execute.py", "quick_execute"),
@@ -83,3 +85,60 @@ def test_unknown_without_stacks_says_which_permission_is_missing() -> None:
     refused = SampleFailed(at=stalled(100, 108).at + 1, signal="stacks", missing="the permission to read the memory", cure="sudo")
     verdict = generator_blocked.examine(stall_with(refused))
     assert verdict == Unknown("the permission to read the memory", "sudo")
+
+
+def test_found_in_a_worker_process_with_what_the_kernel_says_it_reads_from() -> None:
+    waits = main(
+        py(f"{PYTHON_LIB}/multiprocessing/queues.py", "get"),
+        lib("torch/utils/data/dataloader.py", "__next__"),
+        py("train.py", "<module>", 9),
+    )
+    worker: ThreadStack = {**main(py("data.py", "fetch", 12), lib("torch/utils/data/_utils/worker.py", "_worker_loop")), "id": 7}
+    reads = kernel(sleeper(7, call="recvfrom", on="a connection to 10.0.0.7:443"), at=109, pid=7, main=False)
+    verdict = generator_blocked.examine(stuck(*three(waits), *three(worker, main=False, pid=7), reads))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "data.py:12"
+    assert "the network (a connection to 10.0.0.7:443)" in verdict.summary
+    assert any("worker process 7" in evidence.claim for evidence in verdict.evidence)
+
+
+OWN_LOOP = main(py(f"{PYTHON_LIB}/queue.py", "get", 171), py("train.py", "<module>", 61))
+STEP_CALL = FitBegan(at=T0 + 1, api="own_loop", where="train.py:64")
+
+
+def test_found_in_the_loop_that_trains_but_not_after_it() -> None:
+    inside = source("train.py", 61, loop=[57, 70])
+    verdict = generator_blocked.examine(stuck(*three(OWN_LOOP), STEP_CALL, inside, phase="train"))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:61"
+    after = source("train.py", 61, loop=[])
+    assert isinstance(generator_blocked.examine(stuck(*three(OWN_LOOP), STEP_CALL, after, phase="train")), Clear)
+
+
+def test_found_in_a_generator_that_a_loop_goes_through_where_a_framework_is_loaded() -> None:
+    reads = main(py(f"{PYTHON_LIB}/socket.py", "readinto"), py("data.py", "rows", 8), py("train.py", "<module>", 20))
+    makes_rows = source("data.py", 8, is_generator=True)
+    loaded = LibrariesSeen(at=T0 + 111, pid=1, names=["torch"])
+    verdict = generator_blocked.examine(stuck(*three(reads), makes_rows, loaded, phase=""))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "data.py:8"
+    none = LibrariesSeen(at=T0 + 111, pid=1, names=[])
+    assert isinstance(generator_blocked.examine(stuck(*three(reads), makes_rows, none, phase="")), Clear)
+
+
+def test_clear_for_a_main_thread_that_sleeps_or_serves() -> None:
+    inside = source("train.py", 61, loop=[57, 70])
+    for call in ("clock_nanosleep", "accept4"):
+        rests = main(py("train.py", "<module>", 61))
+        asleep = kernel(sleeper(1, call=call), at=109)
+        assert isinstance(generator_blocked.examine(stuck(*three(rests), STEP_CALL, inside, asleep, phase="train")), Clear)
+
+
+def test_clear_for_input_that_waits_until_there_is_room_for_more() -> None:
+    full = thread(
+        py(f"{PYTHON_LIB}/queue.py", "put"),
+        py("loader.py", "fill", 9),
+        lib("torch/utils/data/_utils/pin_memory.py", "loop"),
+        id=2,
+    )
+    assert isinstance(generator_blocked.examine(stuck(*three(FIT, full))), Clear)

@@ -29,7 +29,7 @@ from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, us
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, SampleFailed, ThreadStack
+from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, SampleFailed, ThreadStack
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
@@ -87,7 +87,7 @@ def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
     frames = user_frames(still.thread)
     if still.thread["name"] != "MainThread" or not frames or waits_for(still.thread, still.call) in (None, *_NOT_INPUT):
         return []
-    trains = journal.last(FrameworkLoaded) is not None
+    trains = journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
     in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
     if (trains and in_generator) or (stall.began.phase in _TRAINING and _beside_training(journal, stall, frames)):
         return frames
