@@ -1,7 +1,22 @@
 """generator_blocked: the program's own input code stands still, and everything waits for it."""
 
 from tests.diagnosis.builders import (
-    T0, host, journal, kernel, lib, main, py, sleeper, source, stacks, stalled, started, steps, stuck, thread, three,
+    T0,
+    host,
+    journal,
+    kernel,
+    lib,
+    main,
+    py,
+    sleeper,
+    source,
+    stacks,
+    stalled,
+    started,
+    steps,
+    stuck,
+    thread,
+    three,
 )  # fmt: skip
 from unstall.diagnosis.causes import generator_blocked
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
