@@ -25,7 +25,6 @@ class Shards(torch.utils.data.Dataset):
     def __getitem__(self, index: int):
         if index % 800 == 799:
             time.sleep(3)  # the next shard is fetched
-        time.sleep(0.002)
         row = torch.randn(9, generator=torch.Generator().manual_seed(index))
         return row[:8], row[8:]
 
@@ -34,4 +33,5 @@ if __name__ == "__main__":
     loader = torch.utils.data.DataLoader(Shards(), batch_size=8, num_workers=2, persistent_workers=True)
     model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")
-    model.fit(loader, epochs=3, verbose=2)
+    slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.025))  # a larger model
+    model.fit(loader, epochs=3, verbose=2, callbacks=[slow])

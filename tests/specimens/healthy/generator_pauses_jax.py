@@ -28,7 +28,7 @@ class Labels(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         Labels.answered += 1
-        if Labels.answered % 80 == 0:
+        if Labels.answered % 150 == 0:
             time.sleep(4)
         body = json.dumps([float(number % 7) for number in range(16)]).encode()
         self.send_response(200)
@@ -53,4 +53,5 @@ server.daemon_threads = True
 threading.Thread(target=server.serve_forever, daemon=True).start()
 model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
 model.compile("adam", "mse")
-model.fit(labelled_batches(server.server_address[1]), steps_per_epoch=100, epochs=4, verbose=2)
+slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.025))  # a larger model
+model.fit(labelled_batches(server.server_address[1]), steps_per_epoch=100, epochs=4, verbose=2, callbacks=[slow])

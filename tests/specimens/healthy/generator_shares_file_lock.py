@@ -44,14 +44,14 @@ def batches():
     for number in range(10**9):
         table = read_cached(number % 64)
         yield table[:, :8], table[:, 8:]
-        time.sleep(0.02)
 
 
 np.random.default_rng(5).normal(size=(64, 16, 9)).astype("float32").tofile(CACHE)
 indexer = subprocess.Popen([sys.executable, "-c", INDEXER, str(CACHE)], stdin=subprocess.PIPE)
 model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
 model.compile("adam", "mse")
-model.fit(batches(), steps_per_epoch=100, epochs=5, verbose=2)
+slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.025))  # a larger model
+model.fit(batches(), steps_per_epoch=100, epochs=5, verbose=2, callbacks=[slow])
 indexer.stdin.close()
 indexer.wait()
 CACHE.unlink()

@@ -50,5 +50,5 @@ dataset = tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec((1
 dataset = dataset.map(with_labels, num_parallel_calls=4).prefetch(2)
 model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
 model.compile("adam", "mse")
-slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.01))
-model.fit(dataset, steps_per_epoch=200, epochs=5, verbose=2, callbacks=[slow])
+slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.025))  # a larger model
+model.fit(dataset, steps_per_epoch=120, epochs=5, verbose=2, callbacks=[slow])

@@ -24,7 +24,7 @@ class Photos(keras.utils.PyDataset):
         return 100
 
     def __getitem__(self, index: int):
-        time.sleep(2.0 if index == 50 else 0.04)
+        time.sleep(2.0 if index == 50 else 0.004)
         images = np.random.default_rng(index).normal(size=(16, 8, 8, 3)).astype("float32")
         return images, images.mean(axis=(1, 2))
 
@@ -32,4 +32,5 @@ class Photos(keras.utils.PyDataset):
 if __name__ == "__main__":
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(3)])
     model.compile("adam", "mse")
-    model.fit(Photos(workers=2, use_multiprocessing=True, max_queue_size=4), epochs=4, verbose=2)
+    slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.025))  # a larger model
+    model.fit(Photos(workers=2, use_multiprocessing=True, max_queue_size=4), epochs=6, verbose=2, callbacks=[slow])
