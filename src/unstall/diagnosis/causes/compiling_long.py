@@ -1,0 +1,208 @@
+"""The program is being traced and compiled, for very long: slow, not stuck.
+
+What it is
+----------
+The first call of a compiled step traces the Python code into a graph and hands it to a compiler. A Python loop over hundreds
+of layers or time steps is unrolled: each turn becomes code of its own, and tracing and compiling take minutes, in which
+nothing seems to happen.
+
+How we know
+-----------
+No step has ended. In stack samples over a long time a thread stands inside the framework's tracing or compiling, or in the
+first call of a function whose tracing took long; the CPU works all the while, and longer than the limit below.
+
+When this is wrong
+------------------
+If the compilation is worth its time, for a run of days. It goes on by itself, and the verdict is taken back when it is done.
+
+What to do
+----------
+Let the framework loop instead of Python: `tf.while_loop` or `tf.range` in a tf.function, `jax.lax.scan` or `keras.ops.scan`,
+a recurrent layer without `unroll=True`. Or make the compiled part smaller; or turn XLA off (`jit_compile=False`) to see what
+it costs. JAX keeps compiled programs between runs in `JAX_COMPILATION_CACHE_DIR`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unstall.diagnosis.stacks import program_folder, python_frames, user_frames, where
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import (
+    FitBegan,
+    Frame,
+    FrameworkLoaded,
+    FunctionTraced,
+    HostSampled,
+    PipelineMeasured,
+    SampleFailed,
+    StackSampled,
+    StepsEnded,
+    ThreadStack,
+)
+from unstall.journal.reader import Journal
+
+LONG_S = 30.0  # seen compiling for so long …
+LEAST_CPU_S = 20.0  # … and working so much: a busy machine makes everything slow
+FEWEST_SAMPLES = 3
+LONGEST_GAP_S = 40.0  # between two samples of one compilation
+LONG_TRACE_S = 10.0  # what took so long to trace is long to compile
+LEAST_SHARE = 0.3  # of the time since, when it is over: below, it has been made up for
+
+# (part of the file, functions or () for any, what goes on there)
+_TRACING = "being traced"
+_COMPILING = "being compiled"
+_PLACES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("tensorflow/python/framework/func_graph.py", ("func_graph_from_py_func",), _TRACING),
+    ("eager/polymorphic_function/tracing_compilation.py", ("_create_concrete_function", "trace_function"), _TRACING),
+    ("jax/_src/compiler.py", ("backend_compile", "compile_or_get_cached", "_compile_and_write_cache"), _COMPILING),
+    ("jax/_src/interpreters/pxla.py", ("compile", "from_hlo", "lower_sharding_computation"), _COMPILING),
+    ("jax/_src/interpreters/mlir.py", (), _COMPILING),
+    ("jax/_src/interpreters/partial_eval.py", ("trace_to_jaxpr",), _TRACING),
+    ("torch/_dynamo/", (), _TRACING),
+    ("torch/_inductor/", (), _COMPILING),
+)
+_EXECUTES = ("tensorflow/python/eager/execute.py", "quick_execute")
+
+
+@dataclass(frozen=True)
+class Look:
+    """One sample in which a thread was compiling."""
+
+    sample: StackSampled
+    thread: ThreadStack
+    doing: str
+
+
+def examine(journal: Journal) -> Verdict:
+    if journal.last(FrameworkLoaded) is None and journal.last(FitBegan) is None:
+        return Clear("no framework that compiles is in use")
+    samples = [sample for sample in journal.of(StackSampled) if sample.main]
+    if not samples:
+        failed = journal.last(SampleFailed)
+        return Unknown(failed.missing if failed else "stack samples of the first step", failed.cure if failed else "")
+    streak = _longest(journal, samples)
+    if streak is None:
+        return Clear("no sample shows it compiling for long")
+    seconds = _last_seen(journal, streak) - streak[0].sample.at
+    cpu = _cpu_s(journal, streak[0].sample.at, _last_seen(journal, streak))
+    if seconds < LONG_S or cpu < LEAST_CPU_S:
+        return Clear(f"seen compiling for {seconds:.0f} s")
+    if _is_over(journal, streak) and seconds < LEAST_SHARE * (journal.now - streak[0].sample.at):
+        return Clear(f"compiling took {seconds:.0f} s and is over")
+    return _found(journal, streak, seconds, cpu)
+
+
+def _longest(journal: Journal, samples: list[StackSampled]) -> list[Look] | None:
+    """The longest run of samples, without a step between them, in which it was compiling."""
+    steps = [group.at for group in journal.of(StepsEnded)]
+    runs: list[list[Look]] = []
+    current: list[Look] = []
+    for sample in samples:
+        look = _look(journal, sample)
+        broken = current and (
+            sample.at - current[-1].sample.at > LONGEST_GAP_S or any(current[0].sample.at < at < sample.at for at in steps)
+        )
+        if look is None or broken:
+            current = []
+        if look is not None:
+            current.append(look)
+            if len(current) == 1:
+                runs.append(current)
+    runs = [run for run in runs if len(run) >= FEWEST_SAMPLES]
+    return max(runs, key=lambda run: run[-1].sample.at - run[0].sample.at, default=None)
+
+
+def _look(journal: Journal, sample: StackSampled) -> Look | None:
+    for thread in sample.threads:
+        doing = next((words for frame in python_frames(thread) if (words := _doing(frame))), None)
+        if doing is None and _runs_first_call(journal, sample, thread):
+            doing = _COMPILING
+        if doing is not None:
+            return Look(sample, thread, doing)
+    return None
+
+
+def _doing(frame: Frame) -> str | None:
+    for file, functions, words in _PLACES:
+        if file in frame["file"] and (not functions or any(name in frame["function"] for name in functions)):
+            return words
+    return None
+
+
+def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack) -> bool:
+    """Inside TensorFlow, in the first call of a function that took long to trace, with its input at hand."""
+    frames = python_frames(thread)
+    if not frames or _EXECUTES[0] not in frames[0]["file"] or frames[0]["function"] != _EXECUTES[1]:
+        return False
+    traced = [event for event in journal.of(FunctionTraced) if event.at <= sample.at]
+    if not traced or traced[-1].seconds < LONG_TRACE_S or traced[-1].count > 1:
+        return False
+    measured = [event for event in journal.of(PipelineMeasured) if event.at <= sample.at and event.nodes]
+    waits_for_input = bool(measured) and not measured[-1].nodes[-1]["elements"]
+    return not waits_for_input and not any(group.at > traced[-1].at and group.at <= sample.at for group in journal.of(StepsEnded))
+
+
+def _is_over(journal: Journal, streak: list[Look]) -> bool:
+    last = streak[-1].sample.at
+    return any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
+
+
+def _last_seen(journal: Journal, streak: list[Look]) -> float:
+    """Until now, if nothing says that it is over."""
+    return streak[-1].sample.at if _is_over(journal, streak) else journal.now
+
+
+def _cpu_s(journal: Journal, since: float, until: float) -> float:
+    hosts = [host for host in journal.of(HostSampled) if since < host.at <= until]
+    return sum(host.cpu_cores * host.interval_s for host in hosts)
+
+
+def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> Found:
+    folder = program_folder(journal)
+    traced = sum(look.doing == _TRACING for look in streak)
+    doing = _TRACING if traced * 2 >= len(streak) else _COMPILING
+    shared = _shared_frames(streak)
+    place = where(shared[-1], folder) if shared else None
+    innermost = [user_frames(look.thread)[0] for look in streak if user_frames(look.thread)]
+    inner = where(innermost[-1], folder) if innermost else None
+    at = f", called at {place}" if place else ""
+    when = "took" if _is_over(journal, streak) else "has taken"
+    samples = tuple(look.sample for look in streak)
+    evidence = [
+        Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
+        Evidence(f"it used {cpu:.0f} s of CPU time meanwhile, and no step has ended", cpu, LEAST_CPU_S, _hosts(journal, streak)),
+    ]
+    if doing == _TRACING and inner is not None and inner != place:
+        evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=(
+            f"The program is {doing}, which {when} {seconds:.0f} s{at}. It is slow, not stuck: the first step comes when "
+            "that is done."
+        ),
+        evidence=tuple(evidence),
+        do=(
+            "let the framework loop instead of Python: tf.range or tf.while_loop, jax.lax.scan, keras.ops.scan, no unroll=True",
+            "or compile less: a smaller unrolled part, jit_compile=False to see what XLA costs",
+            "or wait: it goes on by itself",
+        ),
+        where=place,
+        effect=Effect.SLOWS,
+    )
+
+
+def _hosts(journal: Journal, streak: list[Look]) -> tuple[HostSampled | StackSampled, ...]:
+    return tuple(journal.since(HostSampled, streak[0].sample.at)[:3]) or (streak[0].sample,)
+
+
+def _shared_frames(streak: list[Look]) -> list[Frame]:
+    """The user's frames, outermost first, that all samples have in common: the line that the compilation was asked for."""
+    stacks = [list(reversed(user_frames(look.thread))) for look in streak]
+    stacks = [stack for stack in stacks if stack]
+    shared: list[Frame] = []
+    for frames in zip(*stacks, strict=False):
+        if any((frame["file"], frame["line"]) != (frames[0]["file"], frames[0]["line"]) for frame in frames):
+            break
+        shared.append(frames[0])
+    return shared
