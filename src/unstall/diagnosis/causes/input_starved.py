@@ -1,0 +1,126 @@
+"""The training waits for its input: batches come slower than the model could take them.
+
+What it is
+----------
+Every step begins with waiting for its batch. The model, and the device that it runs on, idle meanwhile: a faster card would
+change nothing.
+
+How we know
+-----------
+The wait of the steps is measured: inside the graph on TensorFlow, around the iterator elsewhere. It takes at least the share
+below of the steps' time, in most of the steps, and lately too. Which stage is to blame is told by TensorFlow's own
+measurement of the pipeline, or by where the stack samples find the program's Python code.
+
+When this is wrong
+------------------
+On a device that computes while the next batch is made (JAX, PyTorch), part of the measured wait may lie in the shade of the
+computation. A device that is seen busy is never called starved. Steps of a few milliseconds, where the wait is the price of a
+call, are not either.
+
+What to do
+----------
+Make the costly stage parallel (`num_parallel_calls=tf.data.AUTOTUNE`), fetch ahead (`prefetch`), and do what is the same in
+every epoch only once: resize pictures beforehand, `cache()` what was decoded. On Python data sets: more workers.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.pipelines import Worked
+from unstall.diagnosis.starving import STARVED_SHARE, Starved, starved
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import Event, FitBegan, InputDescribed
+from unstall.journal.reader import Journal
+
+CERTAIN_SHARE = 0.7
+HARDEST_SHARE = 0.5  # of the pipeline's work, for a stage to be named alone
+
+
+def examine(journal: Journal) -> Verdict:
+    looked = starved(journal)
+    if isinstance(looked, str):
+        return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
+    stage, place, evidence = _stage(journal, looked)
+    return Found(
+        certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
+        summary=f"{told(looked)} {stage}",
+        evidence=(waiting(looked), *evidence),
+        do=_cures(looked),
+        where=place,
+        effect=Effect.SLOWS,
+    )
+
+
+def told(looked: Starved) -> str:
+    """The wait in one sentence."""
+    if looked.wait is None:
+        return f"The training is found waiting for its input {looked.share:.0%} of the time."
+    wait = looked.wait
+    return f"Each step waits {ms(wait.each_s)} of its {ms(wait.step_s)} for its batch ({wait.share:.0%})."
+
+
+def waiting(looked: Starved) -> Evidence:
+    if looked.wait is None:
+        assert looked.python is not None
+        count, of = len(looked.python.samples), looked.python.looked
+        return Evidence(f"{count} of {of} samples find the loop in its input", looked.share, STARVED_SHARE, looked.python.samples)
+    wait = looked.wait
+    claim = f"steps wait {ms(wait.each_s)} of {ms(wait.step_s)} for input, over {wait.steps:,} steps in {wait.seconds:.0f} s"
+    return Evidence(claim, wait.share, STARVED_SHARE, wait.groups[-5:])
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
+
+
+def _stage(journal: Journal, looked: Starved) -> tuple[str, str | None, tuple[Evidence, ...]]:
+    """Which stage it is: a sentence, the user's line, the evidence."""
+    hardest = looked.hardest
+    if looked.python is not None and (hardest is None or is_python(hardest[0])):
+        python = looked.python
+        what = (
+            f"It waits for {python.awaits} in" if python.awaits else "The time goes into" if python.computes else "It stands in"
+        )
+        count = len(python.samples)
+        claim = f"{count} of {python.looked} samples find the input in {python.function} ({python.place})"
+        evidence = [Evidence(claim, count, None, python.samples)]
+        if python.cores is not None:
+            claim = f"its thread runs, or is ready to, {python.cores:.0%} of the time"
+            evidence.append(Evidence(claim, python.cores, None, python.samples[-1:]))
+        return f"{what} your Python function {python.function} at {python.place}.", python.place, tuple(evidence)
+    if hardest is not None:
+        return _of_pipeline(looked, *hardest)
+    described = next((event for event in reversed(journal.of(InputDescribed)) if event.role == "train"), None)
+    place = described.where if described is not None else None
+    return "Which part of the input is slow was not seen.", place, ()
+
+
+def is_python(stage: Worked) -> bool:
+    return "python" in stage.does or stage.kind == "generator"
+
+
+def _of_pipeline(looked: Starved, stage: Worked, share: float) -> tuple[str, str | None, tuple[Evidence, ...]]:
+    assert looked.pipeline is not None
+    at = f" at {stage.where}" if stage.where else ""
+    side = f", {stage.at_a_time} at a time" if stage.at_a_time > 1 else ""
+    each = f", {ms(stage.seconds / stage.elements)} for each of {stage.elements:,}" if stage.elements else ""
+    last: tuple[Event, ...] = looked.pipeline.events[-1:]
+    evidence = [Evidence(f"{stage.words}{at} takes {share:.0%} of the pipeline's work{each}{side}", share, HARDEST_SHARE, last)]
+    if looked.cores is not None:
+        evidence.append(Evidence(f"the program uses {looked.cores:.1f} cores", looked.cores, None, looked.hosts[-5:]))
+    words = "Most of the pipeline's work is" if share >= HARDEST_SHARE else "The largest part of the pipeline's work is"
+    return f"{words} {stage.words}{at}.", stage.where, tuple(evidence)
+
+
+def _cures(looked: Starved) -> tuple[str, ...]:
+    hardest = looked.hardest
+    if hardest is None or (looked.python is not None and is_python(hardest[0])):
+        return (
+            "make several batches at once, ahead: workers=4 for a PyDataset, num_workers for a DataLoader, prefetch in tf.data",
+            "do what is the same in every epoch once, before the training, and keep it",
+            "confirm it: unstall confirm replays one batch and times the step without its input",
+        )
+    return (
+        "make the stage parallel and fetch ahead: .map(f, num_parallel_calls=tf.data.AUTOTUNE) … .prefetch(tf.data.AUTOTUNE)",
+        "do what is the same in every epoch once: store smaller pictures, or .cache() what was decoded",
+        "confirm it: unstall confirm replays one batch and times the step without its input",
+    )
