@@ -28,7 +28,7 @@ from unstall.diagnosis.causes.input_starved import is_python, told, waiting
 from unstall.diagnosis.pipelines import Worked
 from unstall.diagnosis.starving import PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import FitBegan
+from unstall.journal.events import FitBegan, SampleFailed
 from unstall.journal.reader import Journal
 
 DISK_WAIT_SHARE = 0.4  # of the looks must find a thread waiting for a disk
@@ -59,6 +59,8 @@ def examine(journal: Journal) -> Verdict:
         return _found(looked, python, None, disk) if not python.computes else Clear("the input's Python code computes")
     if hardest is not None and not _may_read(hardest[0]):
         return Clear(f"the input waits for {hardest[0].words}, which reads no files")
+    if hardest is None and journal.last(SampleFailed) is None:
+        return Clear("threads wait for a disk; whose, the next samples will tell")
     return _found(looked, None, hardest[0] if hardest is not None else None, disk)
 
 
