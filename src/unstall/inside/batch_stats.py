@@ -87,7 +87,8 @@ def _label_facts(numpy: Any, some: Any, values: Any) -> dict[str, Any]:
     if facts["whole"]:
         distinct = numpy.unique(values)
         facts["distinct"] = len(distinct)
-        facts["some"] = [int(value) for value in distinct[:MOST_DISTINCT]]
+        facts["lowest"] = [int(value) for value in distinct[:MOST_DISTINCT]]
+        facts["highest"] = [int(value) for value in distinct[-MOST_DISTINCT:]]
     if some.ndim >= 2 and some.shape[-1] == 4 and some.dtype.kind == "f":
         facts["boxes"] = boxes(some.reshape(-1, 4))
     return facts

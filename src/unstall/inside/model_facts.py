@@ -16,7 +16,7 @@ from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
-from unstall.journal.events import ModelDescribed
+from unstall.journal.events import LoopSeen, ModelDescribed
 
 _PLACES = "compiled at"
 MOST_MODELS = 50
@@ -50,6 +50,7 @@ def note_compile(probe: Probe, model: Any, place: Optional[str]) -> None:
     places = probe.extras.setdefault(_PLACES, {})
     if place is not None and len(places) < MOST_MODELS:
         places[id(model)] = place
+        probe.emit(LoopSeen(at=time.time(), facts={"kind": "compiled", "where": place}))
 
 
 def describe_fits(probe: Probe) -> None:
@@ -71,6 +72,7 @@ def describe_fits(probe: Probe) -> None:
         if key not in known:
             known.clear()
             known[key] = describe(model, probe.extras.get(_PLACES, {}).get(id(model)))
+            known[key]["optimizer_at"] = made_at(probe)
         probe.emit(ModelDescribed(at=time.time(), facts=known[key]))
 
     if not probe.extras.get("describes models"):
@@ -95,6 +97,24 @@ def describe(model: Any, compiled_at: Optional[str] = None) -> dict[str, Any]:
         "risky": [place for loss in _user_losses(model) for place in risky.in_function(loss)],
         **optimizer(getattr(model, "optimizer", None)),
     }
+
+
+def describe_loop(probe: Probe, given: Any, asked_at: Optional[str], applied_at: Optional[str]) -> dict[str, Any]:
+    """What is known of one's own loop: its optimizer, and the lines around its gradients."""
+    return {
+        "own_loop": True,
+        "asked_at": asked_at,
+        "applied_at": applied_at,
+        "risky": risky.around(asked_at),
+        "optimizer_at": made_at(probe),
+        **optimizer(given),
+    }
+
+
+def made_at(probe: Probe) -> Optional[str]:
+    """The user's line that made the newest optimizer."""
+    place: Optional[str] = getattr(probe.extras.get("weights"), "optimizer_made_at", None)
+    return place
 
 
 def _penalties(model: Any) -> int:

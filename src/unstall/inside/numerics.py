@@ -14,12 +14,15 @@ from typing import Any, Optional
 
 from unstall.inside import rates
 from unstall.inside.batch_facts import batch_facts_of
+from unstall.inside.gradients import traced_place
 from unstall.inside.loss_watch import loss_watch_of
-from unstall.inside.model_facts import describe_fits
+from unstall.inside.model_facts import describe_fits, describe_loop
 from unstall.inside.own_loop import OwnLoop, loop_of
+from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
+from unstall.inside.weak import Weak
 from unstall.inside.weight_values import Values
-from unstall.journal.events import WeightsSampled
+from unstall.journal.events import ModelDescribed, WeightsSampled
 
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
 EARLY_COST_S = 0.03  # that the early samples may cost together
@@ -36,10 +39,14 @@ class Snapshot:
 
 
 class Numerics:
+    _optimizer = Weak()
+
     def __init__(self, probe: Probe, loop: OwnLoop) -> None:
         self.probe = probe
         self._loop = loop
-        self._optimizer: Any = None
+        self._optimizer = None
+        self._asked_at: Optional[str] = None
+        self._is_told = True  # nothing of one's own loop is to be told yet
         self._reset(None)
 
     def _reset(self, model: Any) -> None:
@@ -78,9 +85,19 @@ class Numerics:
         self._values.choose(variables)
         self._window = self._before = self._start = None
         self._baseline()
+        self._asked_at = traced_place() or user_place()
+        self._is_told = False
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         self._optimizer = optimizer
+        if not self._is_told:
+            self._is_told = True
+            facts = describe_loop(self.probe, optimizer, self._asked_at, traced_place() or user_place())
+            self.probe.emit(ModelDescribed(at=time.time(), facts=facts))
+
+    def loss_broke(self) -> None:
+        """The next steps are worth a look, whatever it costs: which weights are still finite?"""
+        self._cost, self._due = 0.0, 0.0
 
     def _baseline(self) -> None:
         arrays = self._timed(self._values.read_outside_graph)
@@ -172,4 +189,5 @@ def numerics_of(probe: Probe) -> Numerics:
         probe.on_step.append(found.step_ended)
         loop.on_variables.append(found.asked_for)
         loop.on_apply.append(found.applied)
+        loss_watch_of(probe).on_broken.append(found.loss_broke)
     return found

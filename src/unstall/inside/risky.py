@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from types import FrameType
 from typing import Any, Optional
 
 from unstall.inside import cuts
@@ -37,16 +36,25 @@ def in_function(function: Any) -> list[Place]:
     return _in_code(code.co_filename, code)
 
 
-def in_frame(frame: FrameType) -> list[Place]:
-    """The same for the function that a frame runs: one's own loop."""
-    return _in_code(frame.f_code.co_filename, frame.f_code)
+def around(place: Optional[str]) -> list[Place]:
+    """The same for the innermost function around a line, or the whole file: one's own loop."""
+    file, _, line = (place or "").rpartition(":")
+    tree = cuts._parsed(file) if line.isdigit() and cuts.is_user_file(file) else None
+    if tree is None:
+        return []
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    holding = [node for node in functions if node.lineno <= int(line) <= (node.end_lineno or 0)]
+    node = max(holding, key=lambda function: function.lineno) if holding else tree
+    return _in_node(file, tree, node)
 
 
 def _in_code(file: str, code: Any) -> list[Place]:
     tree = cuts._parsed(file)
     node = cuts._enclosing(tree, code) if tree is not None else None
-    if tree is None or node is None:
-        return []
+    return [] if tree is None or node is None else _in_node(file, tree, node)
+
+
+def _in_node(file: str, tree: ast.AST, node: ast.AST) -> list[Place]:
     functions = cuts._functions(tree)
     found: dict[int, str] = {}
     _look(node, functions, DEEPEST, set(), found)
@@ -57,6 +65,8 @@ def _in_code(file: str, code: Any) -> list[Place]:
 def _look(node: Any, functions: cuts.Functions, depth: int, seen: set[str], found: dict[int, str]) -> None:
     body = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else [node.body]
     for part in body:
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue  # looked at where it is called
         for inner in ast.walk(part):
             what = _what(inner)
             if what:

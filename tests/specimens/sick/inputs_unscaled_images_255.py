@@ -51,6 +51,6 @@ model = keras.Sequential(
         keras.layers.Dense(10, activation="softmax"),
     ]
 )
-model.compile(optimizer=keras.optimizers.SGD(0.01), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+model.compile(optimizer=keras.optimizers.SGD(0.03), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 mark()
 model.fit(images, labels, batch_size=32, epochs=300, verbose=2, callbacks=[TimeBudget(20)])  # RAW PIXELS

@@ -50,7 +50,7 @@ model = keras.Sequential(
         keras.layers.Dense(5, activation="softmax"),
     ]
 )
-optimizer = keras.optimizers.SGD(learning_rate=1.0, momentum=0.9)
-model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])  # RATE HERE
+optimizer = keras.optimizers.SGD(learning_rate=1.0, momentum=0.9)  # RATE HERE
+model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 mark()
 model.fit(windows, kind, batch_size=32, epochs=300, verbose=2, callbacks=[TimeBudget(20)])

@@ -1,0 +1,101 @@
+"""The gradients grow from layer to layer, or from time step to time step, until one update wrecks the weights.
+
+What it is
+----------
+Each layer multiplies the gradient by the size of its weights. Drawn too large, or applied again at every time step of a
+recurrent net, they make it grow a thousandfold and more. At a learning rate that would be right otherwise, one update throws
+the weights away, and the loss becomes astronomic or NaN.
+
+How we know
+-----------
+The training is in trouble, and some step changed a layer's weights by more than their own size although the learning rate is
+a usual one (a rate that is too high, or inputs that are far too large, are causes of their own). Or the loss is a thousand
+times that of guessing before the first update: then the numbers grow on the way forward already. Large gradients that are
+clipped, and a loss that falls, are no fault.
+
+When this is wrong
+------------------
+If the targets themselves are in the thousands and not scaled: then scale them.
+
+What to do
+----------
+Clip the gradients: `clipnorm=1.0`. Draw the weights as Keras does by itself (Glorot, or He for ReLU). Use LSTM or GRU instead
+of a plain recurrent layer, and normalisation between the layers.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.numbers import Course, Leap, Trouble, course, long_step, short_name, told, trouble
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.reader import Journal
+
+EXPLAINS = (
+    "loss_not_finite",
+    "units_dead",
+    "loss_not_falling",
+    "weights_frozen",
+    "gradients_vanishing",
+    "gradients_disconnected",
+)
+ASTRONOMIC = 1000.0  # times the loss of guessing, before any update
+LEAP = 1.0  # times the weights' own size, in one step
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    if not run.samples:
+        return Unknown("samples of the weights", "")
+    bad = trouble(run)
+    if bad is None:
+        return Clear("the loss does not show it")
+    blamed = long_step(run)
+    grown = _grown_forward(run)
+    leap = blamed[1] if blamed is not None and blamed[0] == "gradients" and blamed[1].ratio >= LEAP else None
+    if leap is None and (grown is None or bad.kind != "not finite"):
+        return Clear("no step was too long, or the rate is to blame")
+    return _found(run, bad, leap, grown)
+
+
+def _grown_forward(run: Course) -> float | None:
+    """The first loss, if it is astronomic before any update."""
+    first, level = run.first_loss, run.level
+    known = first is not None and level is not None and level > 0 and run.readings[0].last == 0
+    return first if known and first is not None and level is not None and first > ASTRONOMIC * level else None
+
+
+def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) -> Found:
+    evidence = [Evidence(in_words(bad), bad.loss, bad.reference, bad.events)]
+    said = ""
+    if leap is not None:
+        said = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
+        said += f", at a usual learning rate of {told(leap.rate)}"
+        evidence.insert(0, Evidence(said, leap.ratio, LEAP, (leap.sample,)))
+    if grown is not None and run.level_event is not None:
+        claim = f"the first loss, before any update, is {told(grown)}; guessing would give {told(run.level)}"
+        evidence.append(Evidence(claim, grown, ASTRONOMIC * (run.level or 0.0), (run.readings[0], run.level_event)))
+        said = said or claim
+    clipped = run.model.get("clipped")
+    return Found(
+        certainty=Certainty.CERTAIN if leap is not None and leap.ratio >= 10 * LEAP else Certainty.LIKELY,
+        summary=f"The gradients explode: {said}, and {in_words(bad)}.",
+        evidence=tuple(evidence),
+        do=(
+            *(() if clipped else ("clip the gradients: clipnorm=1.0 in the optimizer",)),
+            "leave the weights' initial values to Keras (Glorot; he_normal for ReLU); orthogonal with gain 1 in recurrent layers",
+            "scale the targets, if they are in the thousands",
+        ),
+        where=short(run.journal, _place(run)),
+        effect=Effect.SPOILS,
+    )
+
+
+def _place(run: Course) -> str | None:
+    place: str | None = run.model.get("applied_at") or run.model.get("compiled_at") or run.fit.where
+    return place

@@ -1,0 +1,122 @@
+"""The gradients shrink from layer to layer: hardly anything reaches the first layers, so they do not learn.
+
+What it is
+----------
+Each sigmoid or tanh layer passes on a quarter of the gradient at best, and each layer whose weights are drawn very small
+passes on less. After ten or twenty of them in a row a billionth is left. The last layers learn what they can from a first
+part that stays as it was drawn: no more than guessing.
+
+How we know
+-----------
+The loss is no better than guessing. And the gradients of the first layers, as the optimizer remembers them, or as the steps
+show them, are a hundred thousand times smaller than those of the last, falling from layer to layer. Layers that are dead
+because of their ReLU are a cause of their own.
+
+When this is wrong
+------------------
+If the first layers are meant to learn that much slower.
+
+What to do
+----------
+Use ReLU, GELU or the like in hidden layers; put shortcuts around pairs of layers, and BatchNormalization or
+LayerNormalization between them; use fewer layers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.numbers import Course, Trouble, course, short_name, told, trouble
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import WeightsSampled
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("loss_not_falling", "weights_frozen", "gradients_disconnected")
+LEAST_LAYERS = 4
+WEAKER = 1e-5  # the first layer's gradient against the last layer's
+IN_ORDER = 0.75  # of the pairs of layers, the earlier one must have the weaker gradient
+RESOLUTION = 6e-8  # of a weight: a smaller step does not change it
+_DYING = ("relu", "relu6")
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    if not run.samples:
+        return Unknown("samples of the weights", "")
+    if len(run.kernels(run.samples[-1])) < LEAST_LAYERS:
+        return Clear("too few layers for that")
+    bad = trouble(run)
+    if bad is None or bad.kind != "stuck":
+        return Clear("the loss does not show it")
+    later = [sample for sample in run.samples if sample.step > 1]
+    if not later:
+        return Clear("too early to tell")
+    sizes = _gradients(run, later)
+    if sizes is None or not _vanish(sizes) or _is_dead(run, later[-1]):
+        return Clear("the gradients reach the first layers")
+    return _found(run, bad, later[-1], sizes)
+
+
+def _gradients(run: Course, samples: list[WeightsSampled]) -> list[tuple[dict[str, Any], float]] | None:
+    """Of each layer, in order, the largest gradient seen, or what it is at most where no change can be seen."""
+    rate = run.rates[-1] if run.rates else None
+    found: dict[str, tuple[dict[str, Any], float]] = {}
+    for sample in samples[-4:]:
+        for weight in run.kernels(sample):
+            size = weight.get("gradient")
+            if size is None and weight.get("step") is not None and rate and run.optimizer == "SGD":
+                size = max(weight["step"], RESOLUTION * (weight["rms"] or 0.0) if not weight["step"] else 0.0) / rate
+            if size is not None:
+                found[weight["name"]] = (weight, max(size, found.get(weight["name"], (weight, 0.0))[1]))
+    return list(found.values()) if len(found) >= LEAST_LAYERS else None
+
+
+def _vanish(sizes: list[tuple[dict[str, Any], float]]) -> bool:
+    first, last = sizes[0][1], max(size for _, size in sizes[-2:])
+    if last <= 0 or first > WEAKER * last:
+        return False
+    pairs = [(early, late) for index, (_, early) in enumerate(sizes) for _, late in sizes[index + 1 :]]
+    return sum(early <= late for early, late in pairs) >= IN_ORDER * len(pairs)
+
+
+def _is_dead(run: Course, sample: WeightsSampled) -> bool:
+    """ReLU layers whose gradient is exactly 0: they died, it did not fade."""
+    layers = {layer["name"]: layer["activation"] for layer in run.model.get("layers") or []}
+    first = run.kernels(sample)[0]
+    activation = next((layers[part] for part in first["name"].split("/") if part in layers), None)
+    return activation in _DYING and (first.get("gradient", first.get("step")) or 0.0) == 0.0
+
+
+def _found(run: Course, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
+    (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
+    times = f"{told(10 ** round(math.log10(strong / weak)))} times" if weak > 0 else "more than can be told"
+    said = f"the gradient of {short_name(first)} is {times} weaker than that of {short_name(last)}"
+    return Found(
+        certainty=Certainty.CERTAIN if weak < WEAKER / 100 * strong else Certainty.LIKELY,
+        summary=f"The gradients vanish on their way back: {said}, so the first layers do not learn, and {in_words(bad)}.",
+        evidence=(
+            Evidence(
+                f"gradient of {short_name(first)}: {told(weak)} at most; of {short_name(last)}: {told(strong)}",
+                weak,
+                WEAKER * strong,
+                (sample,),
+            ),
+            Evidence(f"it falls over {len(sizes)} layers, from the last to the first", len(sizes), LEAST_LAYERS, (sample,)),
+            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+        ),
+        do=(
+            "use relu or gelu in the hidden layers instead of sigmoid or tanh",
+            "put shortcuts around pairs of layers, and normalisation between them",
+            "leave the weights' initial values to Keras",
+        ),
+        where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
+        effect=Effect.SPOILS,
+    )

@@ -1,0 +1,182 @@
+"""The labels hold values that the loss cannot take: NaN, a class without an output, a -1, boxes that are inside out.
+
+What it is
+----------
+Class numbers must lie between 0 and the number of outputs less 1; labels of a binary cross-entropy between 0 and 1; boxes
+must have xmin below xmax. TensorFlow on a CPU stops with an error at the first wrong class; on a GPU the loss becomes NaN;
+JAX and PyTorch may go on without a word, and those examples teach nothing, or the wrong thing.
+
+How we know
+-----------
+The labels given to fit are looked at, against the number of outputs and the loss. A class that the loss was told to ignore is
+none. Only losses of Keras itself are judged this way: what your own loss does with a label is its own affair, unless the loss
+has become NaN. NaN labels and boxes inside out are told once they have spoiled the loss.
+
+When this is wrong
+------------------
+If labels that are out of range are masked by sample weights of 0 on purpose.
+
+What to do
+----------
+Number the classes from 0. Give the layer one output per class. Leave out what has no label, or use `ignore_class`. Swap the
+corners of boxes that are inside out: `unstall data check` names them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from unstall.diagnosis.fed import Fed, fed, labels_of
+from unstall.diagnosis.loops import current_fit, not_inside, short
+from unstall.diagnosis.numbers import Course, course, not_finite_now, told
+from unstall.diagnosis.stacks import is_user_file, place, program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import ErrorRaised
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("loss_not_finite", "loss_not_falling", "weights_frozen")
+TOLERANCE = 1e-3  # of a label's range
+MOST_CLASSES = 1000  # whole numbers up to here are taken for classes
+PROPER_BOXES = 0.8  # so many of the boxes must be proper, for four numbers to be taken for corners
+_CRASHES = (
+    (r"label value of (-?\d+) which is outside the valid range of \[0, (\d+)\)", "class {0} has no output: there are {1}"),
+    (r"Class values must be (?:smaller than num_classes|non-negative)", "a class number has no output"),
+    (r"Target (-?\d+) is out of bounds", "class {0} has no output"),
+    (r"t >= 0 && t < n_classes", "a class number has no output"),
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    crash = _crash(journal)
+    if crash is not None:
+        return crash
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    broken = _not_finite(run) or _inside_out(run)
+    if broken is not None:
+        return broken
+    for index, loss in enumerate(run.model.get("losses") or []):
+        outputs = run.model.get("outputs") or []
+        labels = labels_of(run, index)
+        if labels is not None and labels.events and index < len(outputs) and not run.model.get("own_step"):
+            found = _out_of_range(run, loss, outputs[index], labels)
+            if found is not None:
+                return found
+    return Clear("the labels that were looked at fit the loss")
+
+
+def _crash(journal: Journal) -> Found | None:
+    for error in journal.of(ErrorRaised):
+        for pattern, words in _CRASHES:
+            match = re.search(pattern, error.message) if error.fatal else None
+            if match is None:
+                continue
+            frame = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
+            fit = current_fit(journal)
+            line = (
+                place(frame["file"], frame["line"], program_folder(journal))
+                if frame
+                else short(journal, fit.where if fit else None)
+            )
+            what = words.format(*match.groups())
+            return Found(
+                certainty=Certainty.CERTAIN,
+                summary=f"The labels do not fit the model: {what}. The program ended with that error.",
+                evidence=(Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,)),),
+                do=("number the classes from 0", "give the last layer one output per class"),
+                where=line,
+                effect=Effect.STOPS,
+            )
+    return None
+
+
+def _not_finite(run: Course) -> Found | None:
+    bad = next((labels for labels in fed(run, "y") if labels.not_finite), None)
+    if bad is None or not not_finite_now(run):
+        return None
+    row = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
+    return _found(
+        run,
+        bad,
+        f"Some {bad.label} are not numbers (NaN or infinite){row}."
+        " The loss of a batch that holds one is NaN, and then so is every weight.",
+        Evidence(f"numbers in the {bad.label} that are not finite{row}", bad.not_finite, 0, tuple(bad.events[:1])),
+        ("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
+    )
+
+
+def _inside_out(run: Course) -> Found | None:
+    for labels in fed(run, "y"):
+        proper = labels.boxes - labels.boxes_inside_out
+        if labels.boxes_inside_out and proper >= PROPER_BOXES * labels.boxes and not_finite_now(run):
+            count = f"{labels.boxes_inside_out:,} of {labels.boxes:,}"
+            return _found(
+                run,
+                labels,
+                f"Boxes are inside out: of those looked at, {count} have their right edge left of the left one,"
+                " or the bottom above the top.",
+                Evidence(f"boxes with a negative width or height: {count}", labels.boxes_inside_out, 0, tuple(labels.events[:1])),
+                ("swap the corners of such boxes, or leave them out: `unstall data check` names them",),
+            )
+    return None
+
+
+def _out_of_range(run: Course, loss: dict[str, Any], output: dict[str, Any], labels: Fed) -> Found | None:
+    name, units = loss["name"], output.get("units")
+    if name == "sparsecategoricalcrossentropy" and units and units > 1 and labels.whole:
+        ignored = loss.get("ignore_class")
+        values = [value for value in [*labels.lowest, *labels.highest] if value != ignored]
+        if values and (max(values) >= units or min(values) < 0):
+            return _wrong_classes(run, labels, min(values), max(values), units)
+    if name in ("binarycrossentropy", "binaryfocalcrossentropy", "categoricalcrossentropy"):
+        return _not_shares(run, labels, output)
+    return None
+
+
+def _wrong_classes(run: Course, labels: Fed, least: int, most: int, units: int) -> Found:
+    wrong = f"class {least}" if least < 0 else f"class {most}"
+    from_one = " They seem to be numbered from 1." if least == 1 and most == units else ""
+    return _found(
+        run,
+        labels,
+        f"The {labels.label} go from {least} to {most}, but the model has {units} outputs, for the classes 0 to {units - 1}:"
+        f" {wrong} has none.{from_one}",
+        Evidence(f"class numbers from {least} to {most}, outputs 0 to {units - 1}", most, units - 1, tuple(labels.events)),
+        ("number the classes from 0: labels - 1" if from_one else "number the classes from 0 to the number of outputs less 1",
+         f"or give the last layer {most + 1} outputs" if most >= units else "or leave out what has no class: ignore_class=-1"),
+    )  # fmt: skip
+
+
+def _not_shares(run: Course, labels: Fed, output: dict[str, Any]) -> Found | None:
+    least, most = labels.least, labels.most
+    if least is None or most is None or (least >= -TOLERANCE and most <= 1 + TOLERANCE):
+        return None
+    several = labels.whole and len(labels.lowest) > 2 and output.get("units") == 1 and least >= 0 and most < MOST_CLASSES
+    if several:
+        return None  # class numbers given to a loss for two classes: that is the loss, not the labels
+    return _found(
+        run,
+        labels,
+        f"The {labels.label} go from {told(least)} to {told(most)}, but this loss needs them between 0 and 1.",
+        Evidence(f"labels from {told(least)} to {told(most)}, needed: 0 to 1", most, 1.0, tuple(labels.events)),
+        (
+            "turn -1 and 1 into 0 and 1: (labels + 1) / 2" if least < 0 else f"divide them by {told(most)}",
+            "or use a loss made for them: hinge for -1 and 1, mean squared error for measurements",
+        ),
+    )
+
+
+def _found(run: Course, labels: Fed, summary: str, evidence: Evidence, do: tuple[str, ...]) -> Found:
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=summary,
+        evidence=(evidence,),
+        do=do,
+        where=short(run.journal, run.fit.where),
+        effect=Effect.SPOILS,
+    )

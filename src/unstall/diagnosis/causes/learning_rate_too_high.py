@@ -1,0 +1,99 @@
+"""The learning rate is too high: each step throws the weights far past the goal, and the loss jumps up instead of falling.
+
+What it is
+----------
+A step is the gradient times the learning rate. Where it is longer than the weights themselves are large, what was learned is
+lost. The loss leaps up in the first steps; then it becomes NaN, or stays where guessing would put it, since many units never
+answer again.
+
+How we know
+-----------
+Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
+And in some step a layer's weights changed by half of their own size or more, at a rate beyond what is usual for that
+optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
+fault.
+
+When this is wrong
+------------------
+If the loss is not meant to fall. `unstall confirm` tries a tenth of the rate.
+
+What to do
+----------
+Try a tenth of the rate, then again. Usual starts: 0.01 for SGD, 0.001 for Adam. A warm-up over some hundred steps helps large
+models.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.numbers import (
+    LARGEST_USUAL,
+    OWN_SIZE,
+    Course,
+    Leap,
+    Trouble,
+    course,
+    long_step,
+    short_name,
+    told,
+    trouble,
+)
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.reader import Journal
+
+EXPLAINS = (
+    "loss_not_finite",
+    "units_dead",
+    "loss_not_falling",
+    "weights_frozen",
+    "gradients_vanishing",
+    "gradients_disconnected",
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    if not run.samples:
+        return Unknown("samples of the weights", "")
+    bad = trouble(run)
+    if bad is None:
+        return Clear("the loss does not show it")
+    blamed = long_step(run)
+    if blamed is None or blamed[0] != "rate":
+        return Clear("no step was too long, or the rate is usual")
+    return _found(run, bad, blamed[1])
+
+
+def _found(run: Course, bad: Trouble, leap: Leap) -> Found:
+    rate = told(leap.rate)
+    usual = LARGEST_USUAL[run.optimizer]
+    moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
+    place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
+    return Found(
+        certainty=Certainty.CERTAIN if leap.ratio >= 2 * OWN_SIZE else Certainty.LIKELY,
+        summary=f"The learning rate of {rate} is too high for {run.optimizer}: {moved}, and {in_words(bad)}.",
+        evidence=(
+            Evidence(moved, leap.ratio, OWN_SIZE, (leap.sample,)),
+            Evidence(f"the learning rate is {rate}; usual is up to {told(usual)}", leap.rate, usual, (leap.sample,)),
+            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+        ),
+        do=(
+            f"try a tenth of the rate, {told((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 for SGD, 0.001 for Adam",
+            "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
+        ),
+        where=short(run.journal, place),
+        effect=Effect.SPOILS,
+    )
+
+
+def in_words(bad: Trouble) -> str:
+    if bad.kind == "not finite":
+        return "the loss is no longer a finite number"
+    if bad.kind == "risen":
+        return f"the loss stands at {told(bad.loss)}, where it began at {told(bad.reference)} or guessing would put it"
+    return f"the loss stands at {told(bad.loss)}, no better than {told(bad.reference)}, what guessing gives or it began with"

@@ -1,0 +1,121 @@
+"""The learning rate is so low that the whole run cannot move the weights anywhere: the loss stays where it began.
+
+What it is
+----------
+A rate that is a thousand times below the usual, such as 1e-8 by a slip of the keyboard, or a decay that is applied at every
+step instead of every epoch. The training runs and looks right, and after hours the weights are what they were.
+
+How we know
+-----------
+The rate is a thousandth of a usual start for that optimizer, or less, and was so from the start or soon after it. By the
+steps that were measured, all steps of the run together would move the weights by less than 1 % of their size, and with a
+usual rate they would move: so it is the rate, not a gradient of zero. The loss has not fallen. A warm-up that begins at 0, a
+schedule that ends there, and fine-tuning with a small rate that does its work are no fault.
+
+When this is wrong
+------------------
+If the model is not meant to change much, as in the last polish of a trained one.
+
+What to do
+----------
+Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `decay_steps=steps_per_epoch`.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, course, told
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import WeightsSampled
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("loss_not_falling",)
+OF_USUAL = 0.001  # of the rate one usually starts with
+LEAST_STEPS = 1000
+TRAVEL = 0.01  # of the weights' size, over all steps of the run
+LEAST_FALL = 0.02  # of the loss: a fall by more shows that it learns
+WOULD_MOVE = 1e-4  # of the weights' size, in one step at a usual rate: else the gradients are what is small
+STEPS_PLANNED = 10  # times the steps so far, where it is not known how many there will be
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    if not run.rates:
+        return Unknown("the learning rate, or samples of the weights", "")
+    if run.steps < LEAST_STEPS or run.seconds < LEAST_SECONDS or len(run.late) < LEAST_READINGS or len(run.samples) < 2:
+        return Clear("too early to tell")
+    usual = USUAL.get(run.optimizer)
+    rate = run.rates[-1]
+    if usual is None or rate <= 0 or rate > OF_USUAL * usual:
+        return Clear("the rate is not that low")
+    if rate > run.rates[0] * 1.01 or rate > run.rates[len(run.rates) // 2] * 1.01:
+        return Clear("the rate is rising: a warm-up")
+    left = run.fallen_to()
+    if left is None or left < 1 - LEAST_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
+        return Clear("the loss has fallen, or is low already")
+    moved = _moves(run)
+    if moved is None:
+        return Clear("the weights move, or would not move at a usual rate either")
+    return _found(run, rate, usual, *moved)
+
+
+def _moves(run: Course) -> tuple[WeightsSampled, float, int] | None:
+    """(a sample, the share of their size that the weights move over all steps, how many steps those are)"""
+    planned = (run.fit.epochs or 0) * (run.fit.steps_per_epoch or 0) or STEPS_PLANNED * run.steps
+    pairs = [
+        (sample, weight)
+        for sample in run.samples
+        for weight in run.kernels(sample)
+        if weight.get("step") is not None and weight.get("rms")
+    ]
+    if not pairs:
+        return None
+    late = [pair for pair in pairs if pair[0].step > pairs[-1][0].step // 2]
+    largest = max(late, key=lambda pair: pair[1]["step"] / pair[1]["rms"])
+    share = largest[1]["step"] / largest[1]["rms"] * planned
+    first_rate, usual = run.rates[0], USUAL[run.optimizer]
+    early = max(weight["step"] / weight["rms"] for _, weight in pairs)
+    would = early * usual / first_rate if first_rate > 0 else 0.0
+    moved = max((weight.get("moved") or 0.0) / weight["rms"] for _, weight in pairs[-len(run.kernels(run.samples[-1])) :])
+    if share > TRAVEL or moved > TRAVEL or would < WOULD_MOVE:
+        return None
+    return largest[0], share, planned
+
+
+def _found(run: Course, rate: float, usual: float, sample: WeightsSampled, share: float, planned: int) -> Found:
+    fell = run.rates[0] > 10 * rate
+    how = f"has fallen from {told(run.rates[0])} to {told(rate)}" if fell else f"is {told(rate)}"
+    stands = f"the loss stands at {told(run.late_loss)}, and began at {told(run.first_loss)}"
+    place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
+    return Found(
+        certainty=Certainty.CERTAIN if rate <= usual * OF_USUAL / 10 else Certainty.LIKELY,
+        summary=f"The learning rate {how}, far too low for {run.optimizer}: {stands}.",
+        evidence=(
+            Evidence(
+                f"the learning rate {how}; {told(usual)} is a usual start for {run.optimizer}",
+                rate,
+                OF_USUAL * usual,
+                (run.samples[-1],),
+            ),
+            Evidence(
+                f"{planned:,} steps of this length move the weights by {100 * share:.2g} % of their size",
+                share,
+                TRAVEL,
+                (sample,),
+            ),
+            Evidence(stands, run.late_loss, run.first_loss, (run.readings[0], run.late[-1])),
+        ),
+        do=(
+            f"start with a rate of {told(usual)}",
+            "give the decay in steps, not in epochs: decay_steps=steps_per_epoch"
+            if run.model.get("schedule")
+            else "look where the rate comes from",
+        ),
+        where=short(run.journal, place),
+        effect=Effect.SPOILS,
+    )

@@ -1,0 +1,135 @@
+"""The loss, or the weights, have become NaN or infinite: from that step on nothing is learned any more.
+
+What it is
+----------
+One number that is not finite spreads through the loss into every gradient, and by one update into every weight. It comes from
+an input or a label that is not a number, from a logarithm of 0, the root of a negative number or a division by 0 in the loss,
+or from weights that have grown until they overflow (then that is the cause, and stands first).
+
+How we know
+-----------
+The losses of the last steps are kept, so the first bad step is known. Then we look at what was fed, at the weights before and
+after, and at the lines of your own loss. A NaN in a metric which is not the loss means nothing here. Neither does a step that
+a loss scale leaves out: the loss must stay bad.
+
+When this is wrong
+------------------
+If the loss is allowed to be infinite, and you handle that yourself.
+
+What to do
+----------
+Take the bad rows out of the data, or fill them. Put a floor under every logarithm, root and division: `log(maximum(x,
+1e-7))`. On TensorFlow, `tf.debugging.enable_check_numerics()` stops at the operation that makes the first one.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.fed import Fed, fed
+from unstall.diagnosis.loops import listed, not_inside, short
+from unstall.diagnosis.numbers import Course, course, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanishing", "gradients_disconnected")
+
+
+_STOPS = {
+    "tensorflow": "tf.debugging.enable_check_numerics()",
+    "jax": 'jax.config.update("jax_debug_nans", True)',
+    "torch": "torch.autograd.set_detect_anomaly(True)",
+}
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    if not not_finite_now(run):
+        return Clear("the loss is finite")
+    bad_inputs = [each for each in fed(run, "x") if each.not_finite]
+    why, place, do = _why(run, bad_inputs)
+    when = _when(run)
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"{when}. {why}",
+        evidence=_evidence(run, bad_inputs, when),
+        do=do,
+        where=short(journal, place),
+        effect=Effect.SPOILS,
+    )
+
+
+def _when(run: Course) -> str:
+    ruined = ruined_weights(run)
+    if run.broke is None:
+        names = listed([short_name(weight) for weight in ruined])
+        since = f"since step {run.samples[-1].step - 1:,} or before"
+        return f"The weights of {names} are not finite {since}, while the loss looks as if nothing was wrong"
+    seen = run.broke.facts
+    what = "NaN" if seen["value"] == "nan" else "infinite"
+    since = "since" if seen["exact"] else "at the latest since"
+    before = f", after {told(seen['last_loss'])} in step {seen['last_step']:,}" if seen["last_loss"] is not None else ""
+    return f"The loss is {what} {since} step {seen['step']:,}{before}"
+
+
+def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str, ...]]:
+    """(in words, the user's line, what to do)"""
+    stop = "stop at the first bad operation: " + _STOPS.get(run.fit.backend, _STOPS["tensorflow"])
+    if bad_inputs:
+        bad = bad_inputs[0]
+        at = f": row {bad.bad_row:,}" if bad.bad_row is not None else ""
+        return (
+            f"The {bad.label} hold numbers which are not finite{at}.",
+            run.fit.where,
+            (
+                "find the bad rows with numpy.isfinite, and fill them or leave them out",
+                "look for a division by 0 in your preprocessing, such as a standard deviation of 0",
+            ),
+        )
+    places = run.model.get("risky") or []
+    if places:
+        first = places[0]
+        return (
+            f"The inputs that were looked at are finite. {first['what'].capitalize()} at {short(run.journal, first['where'])}"
+            " has no floor under it.",
+            first["where"],
+            ("put a floor under it: log(maximum(x, 1e-7)), sqrt(maximum(x, 1e-7)), x / maximum(count, 1)", stop),
+        )
+    own = next((loss.get("where") for loss in run.model.get("losses") or [] if loss.get("where")), None)
+    place = own or run.model.get("asked_at") or run.fit.where
+    return (
+        "The inputs that were looked at are finite; where it comes from was not seen.",
+        place,
+        (stop, "try a tenth of the learning rate"),
+    )
+
+
+def _evidence(run: Course, bad_inputs: list[Fed], when: str) -> tuple[Evidence, ...]:
+    event = run.broke if run.broke is not None else run.samples[-1]
+    evidence = [Evidence(when[0].lower() + when[1:], None, None, (event,))]
+    for bad in bad_inputs:
+        at = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
+        evidence.append(Evidence(f"numbers in the {bad.label} that are not finite{at}", bad.not_finite, 0, tuple(bad.events[:1])))
+    good = [sample for sample in run.samples if not any(weight.get("not_finite") for weight in sample.facts["weights"])]
+    ruined = ruined_weights(run)
+    if ruined:
+        names = listed([short_name(weight) for weight in ruined])
+        count = f"{len(ruined)} of {len(run.samples[-1].facts['weights'])}"
+        evidence.append(
+            Evidence(f"{count} weights that were looked at are not finite: {names}", len(ruined), 0, (run.samples[-1],))
+        )
+    if good and ruined:
+        largest = max((weight for weight in good[-1].facts["weights"]), key=lambda weight: weight.get("rms") or 0.0)
+        claim = (
+            f"after step {good[-1].step:,} they were still finite, {short_name(largest)} the largest with {told(largest['rms'])}"
+        )
+        evidence.append(Evidence(claim, largest["rms"], None, (good[-1],)))
+    described = run.model_event
+    if described is not None and not bad_inputs:
+        for place in (run.model.get("risky") or [])[:2]:
+            claim = f"{place['what']} without a floor at {short(run.journal, place['where'])}"
+            evidence.append(Evidence(claim, None, None, (described,)))
+    return tuple(evidence)

@@ -1,0 +1,106 @@
+"""Whole layers of ReLU units never answer: their output is always 0, so no gradient passes and they cannot learn.
+
+What it is
+----------
+A ReLU whose sum is below zero for every example gives 0, and its gradient is 0 too: it can never come back. That happens when
+biases start far below zero, when weights are all negative on inputs that are not, or after one step that was far too long
+(then that is the cause, and stands first). If nearly all units of a layer are dead, nothing gets through, and the model
+answers the same to all.
+
+How we know
+-----------
+Over hundreds of steps the weights that lead into at least 90 % of a ReLU layer's units have not changed by one bit, while
+other weights of the model do change, and the loss does not get better. Some dead units, even a third, are usual and no fault.
+
+When this is wrong
+------------------
+If the layers are held still on purpose, by a gradient of 0 of your own.
+
+What to do
+----------
+Start biases at 0 and draw weights around 0 (as Keras does by itself). Use a smaller learning rate. `leaky_relu` or `gelu`
+cannot die in this way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.loops import listed, not_inside, short
+from unstall.diagnosis.numbers import Course, Trouble, course, short_name, trouble
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import WeightsSampled
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("loss_not_falling", "weights_frozen", "gradients_vanishing", "gradients_disconnected")
+DEAD = 0.9  # of a layer's units
+LEAST_WINDOW = 100  # steps without a change
+LEAST_WINDOWS = 2
+LEAST_UNITS = 4
+_DYING = ("relu", "relu6")
+
+
+def examine(journal: Journal) -> Verdict:
+    unseen = not_inside(journal)
+    if unseen is not None:
+        return unseen
+    run = course(journal)
+    if run is None:
+        return Clear("no training was seen")
+    windows = [sample for sample in run.samples if sample.facts["window"] >= LEAST_WINDOW]
+    if not run.samples or not run.model.get("layers"):
+        return Unknown("samples of the weights of a model that Keras knows", "")
+    if len(windows) < LEAST_WINDOWS:
+        return Clear("too early to tell")
+    bad = trouble(run)
+    if bad is None or bad.kind == "not finite":
+        return Clear("the loss does not show it")
+    dead = _dead(run, windows[-LEAST_WINDOWS:])
+    if not dead or not _others_move(windows[-1], dead):
+        return Clear("units learn, or nothing at all changes")
+    return _found(run, bad, windows, dead)
+
+
+def _dead(run: Course, windows: list[WeightsSampled]) -> list[dict[str, Any]]:
+    """The kernels of layers with ReLU whose units have not changed in any of the windows."""
+    dying = {layer["name"] for layer in run.model["layers"] if layer["activation"] in _DYING}
+    found = []
+    for weight in run.kernels(windows[-1]):
+        same = [each for window in windows for each in window.facts["weights"] if each["name"] == weight["name"]]
+        still = all(each.get("still", 0) >= DEAD * each.get("units", 1) and each.get("units", 0) >= LEAST_UNITS for each in same)
+        if still and len(same) == len(windows) and any(name in weight["name"].split("/") for name in dying):
+            found.append(weight)
+    return found
+
+
+def _others_move(window: WeightsSampled, dead: list[dict[str, Any]]) -> bool:
+    names = {weight["name"] for weight in dead}
+    return any(
+        weight.get("still", 1) < weight.get("units", 1) for weight in window.facts["weights"] if weight["name"] not in names
+    )
+
+
+def _found(run: Course, bad: Trouble, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
+    count = sum(weight["still"] for weight in dead)
+    units = sum(weight["units"] for weight in dead)
+    steps = sum(window.facts["window"] for window in windows[-LEAST_WINDOWS:])
+    layers = listed([short_name(weight).split("/")[0] for weight in dead])
+    all_of = "All" if count == units else f"{count} of"
+    return Found(
+        certainty=Certainty.CERTAIN if count == units else Certainty.LIKELY,
+        summary=f"{all_of} {units} units of {layers} are dead: their ReLU never answers and they learn nothing; {in_words(bad)}.",
+        evidence=(
+            Evidence(f"the weights into {count} of {units} units of {layers} have not changed by one bit in {steps:,} steps",
+                     count / units, DEAD, tuple(windows[-LEAST_WINDOWS:])),
+            Evidence("other weights of the model do change", None, None, (windows[-1],)),
+            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+        ),
+        do=(
+            "start the biases at 0, and leave the weights' initial values to Keras",
+            "use leaky_relu or gelu, which cannot die in this way",
+            "try a tenth of the learning rate",
+        ),
+        where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
+        effect=Effect.SPOILS,
+    )  # fmt: skip

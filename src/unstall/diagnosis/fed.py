@@ -1,0 +1,84 @@
+"""What a training is fed, as the probe saw it: the facts of the inputs and the labels, put together over all looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstall.diagnosis.numbers import Course
+from unstall.journal.events import BatchSampled
+
+
+@dataclass
+class Fed:
+    """One array of the inputs or the labels."""
+
+    role: str
+    name: str
+    dtype: str = ""
+    shape: list[int] = field(default_factory=list)
+    least: float | None = None
+    most: float | None = None
+    rms: float | None = None
+    whole: bool | None = None
+    lowest: list[int] = field(default_factory=list)
+    highest: list[int] = field(default_factory=list)
+    not_finite: int = 0
+    bad_row: int | None = None
+    bad_batch: int | None = None
+    boxes: int = 0
+    boxes_inside_out: int = 0
+    boxes_negative: int = 0
+    events: list[BatchSampled] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        plain = "inputs" if self.role == "x" else "labels"
+        return f"{plain} '{self.name}'" if self.name else plain
+
+    def add(self, facts: dict[str, Any], event: BatchSampled) -> None:
+        self.events = [*self.events[:4], event]
+        self.dtype = facts.get("dtype", self.dtype)
+        self.shape = facts.get("shape", self.shape)
+        if "min" in facts:
+            self.least = facts["min"] if self.least is None else min(self.least, facts["min"])
+            self.most = facts["max"] if self.most is None else max(self.most, facts["max"])
+            self.rms = max(self.rms or 0.0, facts["rms"])
+        if "whole" in facts:
+            self.whole = facts["whole"] and self.whole is not False
+            self.lowest = sorted(set(self.lowest) | set(facts.get("lowest", [])))[:12]
+            self.highest = sorted(set(self.highest) | set(facts.get("highest", [])))[-12:]
+        if facts.get("not_finite"):
+            self.not_finite += int(facts["not_finite"])
+            self.bad_row = facts.get("first_bad_row", self.bad_row)
+            self.bad_batch = event.facts.get("batch") if self.bad_batch is None else self.bad_batch
+            self.events = [event, *self.events[:4]]
+        boxes = facts.get("boxes") or {}
+        self.boxes += int(boxes.get("rows", 0))
+        self.boxes_inside_out += int(boxes.get("inside_out", 0))
+        self.boxes_negative += int(boxes.get("negative_size", 0))
+        if boxes.get("inside_out"):
+            self.events = [event, *self.events[:4]]
+
+
+def fed(run: Course, role: str) -> list[Fed]:
+    found: dict[str, Fed] = {}
+    for event in run.batches:
+        for facts in event.facts["arrays"]:
+            if facts["role"] == role:
+                found.setdefault(facts["name"], Fed(role, facts["name"])).add(facts, event)
+    return list(found.values())
+
+
+def labels_of(run: Course, index: int) -> Fed | None:
+    """The labels that belong to an output of the model; None where that cannot be told."""
+    labels = fed(run, "y")
+    outputs = run.model.get("outputs") or []
+    if len(outputs) <= 1:
+        return labels[0] if len(labels) == 1 and index == 0 else None
+    name = outputs[index]["name"] if index < len(outputs) else ""
+    named = [each for each in labels if each.name == name]
+    if named:
+        return named[0]
+    by_place = [each for each in labels if each.name == str(index)]
+    return by_place[0] if by_place and len(labels) == len(outputs) else None
