@@ -3,8 +3,8 @@
 # also = []
 # where = "COMPILES HERE"
 # framework = "keras-jax"
-# ends = "hangs"
-# seconds = 45
+# ends = "exits"
+# seconds = 60
 # near = "first_step_long"
 # needs = []
 # ///

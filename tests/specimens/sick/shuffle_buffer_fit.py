@@ -3,7 +3,7 @@
 # also = []
 # where = "FILLING HERE"
 # framework = "keras-tensorflow"
-# ends = "hangs"
+# ends = "exits"
 # seconds = 40
 # near = "shuffle_fills_quickly"
 # needs = []

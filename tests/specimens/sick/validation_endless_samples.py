@@ -3,7 +3,7 @@
 # also = []
 # where = "ENDLESS HERE"
 # framework = "keras-tensorflow"
-# ends = "hangs"
+# ends = "exits"
 # seconds = 40
 # near = "validation_long_but_ends"
 # needs = []
