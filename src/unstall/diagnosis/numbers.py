@@ -22,6 +22,8 @@ RISEN = 3.0  # times the loss of the start, or of guessing
 NOT_BETTER = 0.97  # of the loss of guessing, or of the start
 TREND = 0.01  # a fall by this share from the first half of the readings to the second is a fall
 STANDARD_ERRORS = 3.0
+EARLY = 0.02  # of the steps
+EARLY_STEPS = 100
 SOON = 40  # steps: what a training does at once
 OWN_SIZE = 0.5  # a step by more than this share of the weights' own size is a leap
 # The largest learning rates that are usual, and those one starts with.
@@ -107,10 +109,18 @@ class Course:
     def late_loss(self) -> float | None:
         return mean(group.loss for group in self.late if group.loss is not None) if self.late else None
 
+    @property
+    def early_loss(self) -> float | None:
+        """The mean over the first steps: the first loss alone is that of one batch, and may lie anywhere."""
+        until = max(EARLY_STEPS, EARLY * self.steps)
+        early = [group for group in self.readings if group.first < until]
+        steps = [group.last - group.first + 1 for group in early]
+        return sum((group.loss or 0.0) * count for group, count in zip(early, steps, strict=True)) / sum(steps) if steps else None
+
     def fallen_to(self) -> float | None:
-        """The share of the first loss that is left; None where that says nothing."""
-        first, now = self.first_loss, self.late_loss
-        return now / first if first is not None and now is not None and first > 0 else None
+        """The share of the early loss that is left; None where that says nothing."""
+        early, now = self.early_loss, self.late_loss
+        return now / early if early is not None and now is not None and early > 0 else None
 
     def falls(self) -> bool:
         """Whether the second half of the late readings lies below the first by more than chance, or a trifle."""
@@ -246,5 +256,5 @@ def told(value: float | None) -> str:
     if value is None:
         return "unknown"
     if value != 0 and (abs(value) >= 1e6 or abs(value) < 1e-3):
-        return f"{value:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+        return f"{value:.1e}".replace(".0e", "e").replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -51,7 +51,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("too early to tell")
     usual = USUAL.get(run.optimizer)
     rate = run.rates[-1]
-    if usual is None or rate <= 0 or rate > OF_USUAL * usual:
+    if usual is None or run.rates[0] <= 0 or rate > OF_USUAL * usual:
         return Clear("the rate is not that low")
     if rate > run.rates[0] * 1.01 or rate > run.rates[len(run.rates) // 2] * 1.01:
         return Clear("the rate is rising: a warm-up")
@@ -90,7 +90,7 @@ def _moves(run: Course) -> tuple[WeightsSampled, float, int] | None:
 def _found(run: Course, rate: float, usual: float, sample: WeightsSampled, share: float, planned: int) -> Found:
     fell = run.rates[0] > 10 * rate
     how = f"has fallen from {told(run.rates[0])} to {told(rate)}" if fell else f"is {told(rate)}"
-    stands = f"the loss stands at {told(run.late_loss)}, and began at {told(run.first_loss)}"
+    stands = f"the loss stands at {told(run.late_loss)}, and began at {told(run.early_loss)}"
     place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
     return Found(
         certainty=Certainty.CERTAIN if rate <= usual * OF_USUAL / 10 else Certainty.LIKELY,
@@ -108,7 +108,7 @@ def _found(run: Course, rate: float, usual: float, sample: WeightsSampled, share
                 TRAVEL,
                 (sample,),
             ),
-            Evidence(stands, run.late_loss, run.first_loss, (run.readings[0], run.late[-1])),
+            Evidence(stands, run.late_loss, run.early_loss, (run.readings[0], run.late[-1])),
         ),
         do=(
             f"start with a rate of {told(usual)}",

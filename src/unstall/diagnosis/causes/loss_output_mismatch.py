@@ -188,9 +188,10 @@ def _one_against_many(output: Facts, loss: Facts, labels: Fed, classes: bool) ->
 def _many_classes(output: Facts, loss: Facts, most: float, classes: bool) -> Said | None:
     if not loss["name"].startswith("binary") or output["units"] != 1 or not classes:
         return None
+    named = _ENTROPIES.get(loss["name"], loss["name"])
     return (
         Certainty.CERTAIN,
-        f"The labels are class numbers up to {most:.0f}, but one output with {_ENTROPIES[loss['name']]} tells two classes apart.",
+        f"The labels are class numbers up to {most:.0f}, but one output with {named} can tell only two apart.",
         (f"give the last layer {most + 1:.0f} units with a softmax, and use sparse_categorical_crossentropy",),
     )
 
@@ -204,7 +205,7 @@ def _out_of_reach(output: Facts, loss: Facts, least: float, most: float, size: f
         return None
     return (
         Certainty.CERTAIN,
-        f"The targets go from {told(least)} to {told(most)}, but a {output['activation']} gives only {reach[0]:g} to {reach[1]:g}.",
+        f"The targets go from {told(least)} to {told(most)}, but a {output['activation']} gives {reach[0]:g} to {reach[1]:g}.",
         ("take the activation off the last layer", f"or scale the targets to {reach[0]:g} .. {reach[1]:g}"),
     )
 
@@ -235,8 +236,7 @@ def _crash(journal: Journal) -> Found | None:
     """An error about shapes, raised in a loss of Keras or under it."""
     for error in journal.of(ErrorRaised):
         frames = [frame for frame in error.frames if _is_of_a_loss(frame)]
-        own_loss = any(is_user_file(frame["file"]) for frame in error.frames[:2])
-        if not error.fatal or not frames or own_loss or not _SHAPE_ERRORS.search(error.message):
+        if not error.fatal or not frames or _in_code_called_by_keras(error) or not _SHAPE_ERRORS.search(error.message):
             continue
         own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
         compiled = facts(journal, "compiled")
@@ -252,6 +252,12 @@ def _crash(journal: Journal) -> Found | None:
             effect=Effect.STOPS,
         )
     return None
+
+
+def _in_code_called_by_keras(error: ErrorRaised) -> bool:
+    """Whether it arose in a loss or a layer of the user's own: further out, Keras called that."""
+    first = next((index for index, frame in enumerate(error.frames) if is_user_file(frame["file"])), len(error.frames))
+    return any("keras" in frame["file"] and not is_user_file(frame["file"]) for frame in error.frames[first:])
 
 
 def _is_of_a_loss(frame: Frame) -> bool:

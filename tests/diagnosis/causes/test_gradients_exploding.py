@@ -1,0 +1,56 @@
+"""gradients_exploding: updates that wreck the weights at a usual rate, and large numbers that do not."""
+
+from typing import Any
+
+from tests.diagnosis.builders import journal, started, steps
+from tests.diagnosis.number_builders import broke, falling, guessing, model, not_finite, run, weight, weights
+from unstall.diagnosis.causes import gradients_exploding
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import Event
+
+
+def leap(ratio: float, rate: float = 0.01) -> Event:
+    return weights(2, 1, weight(rms=0.1 * max(1.0, ratio), step=0.1 * ratio), rate=rate, window=1)
+
+
+def verdict_of(*events: Event | list[Event], **facts: Any) -> object:
+    return gradients_exploding.examine(run(model(**facts), guessing(), *events))
+
+
+def test_found_when_the_first_update_throws_the_weights_away() -> None:
+    verdict = verdict_of(leap(9000), steps(0, 0, at=1.5, loss=2.2e7), broke(1), not_finite())
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert "step 0 changed dense_0/kernel by 9,000 times its own size" in verdict.summary
+    assert any("before any update" in evidence.claim for evidence in verdict.evidence)
+    assert "clipnorm" in verdict.do[0]
+
+
+def test_found_when_the_loss_is_astronomic_before_any_update() -> None:
+    """Adam's steps are never long: then the numbers themselves show it."""
+    verdict = verdict_of(leap(0.02, rate=0.001), steps(0, 0, at=1.5, loss=5e9), broke(3), not_finite(), optimizer="Adam")
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+
+
+def test_clear_when_large_gradients_are_clipped_and_it_learns() -> None:
+    assert isinstance(verdict_of(leap(1.5), falling(3e4), clipped=True), Clear)
+
+
+def test_clear_when_targets_in_the_thousands_are_learned() -> None:
+    assert isinstance(verdict_of(leap(40), falling(4e8)), Clear)
+
+
+def test_clear_when_nan_comes_out_of_a_calm_training() -> None:
+    """A logarithm of 0, a bad row."""
+    calm = [weights(2, 1, weight(step=0.001)), weights(4, 690, weight(step=0.001))]
+    assert isinstance(verdict_of(calm, steps(0, 0, at=1.5, loss=2.3), broke(700), not_finite()), Clear)
+
+
+def test_clear_when_the_rate_is_to_blame() -> None:
+    assert isinstance(verdict_of(leap(3.6, rate=10.0), broke(4), not_finite()), Clear)
+
+
+def test_unknown_without_samples_of_the_weights() -> None:
+    assert isinstance(verdict_of(broke(4), not_finite()), Unknown)
+    assert isinstance(gradients_exploding.examine(journal(started())), Unknown)

@@ -1,0 +1,99 @@
+"""labels_invalid: labels that the loss cannot take, and odd ones that it can."""
+
+from typing import Any
+
+from tests.diagnosis.builders import FOLDER, T0, journal, started
+from tests.diagnosis.loop_builders import inside
+from tests.diagnosis.number_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
+from unstall.diagnosis.causes import labels_invalid
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ErrorRaised
+
+BOXES = {"dtype": "float32", "shape": [12000, 4], "min": 0.0, "max": 1.0, "whole": False}
+
+
+def verdict_of(labels: dict[str, Any], **facts: Any) -> object:
+    return labels_invalid.examine(run(model(**facts), batch(array(), labels), falling()))
+
+
+def test_found_when_classes_are_numbered_from_one() -> None:
+    verdict = verdict_of(classes(1, 10))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert "class 10 has none. They seem to be numbered from 1" in verdict.summary
+    assert verdict.where == "train.py:60"
+
+
+def test_found_when_a_class_is_below_zero() -> None:
+    assert isinstance(verdict_of(classes(-1, 9)), Found)
+
+
+def test_found_when_binary_labels_are_minus_one_and_one() -> None:
+    labels = classes(-1, 1, lowest=[-1, 1], highest=[-1, 1])
+    verdict = verdict_of(labels, outputs=[output("sigmoid", 1)], losses=[loss("binarycrossentropy")])
+    assert isinstance(verdict, Found)
+    assert "between 0 and 1" in verdict.summary
+
+
+def test_found_when_labels_are_nan_and_so_is_the_loss() -> None:
+    bad = batch(array("y", not_finite=1, first_bad_row=15000), at=5.1, source="searched arrays")
+    verdict = labels_invalid.examine(run(model(), batch(array(), array("y")), broke(), not_finite(), bad))
+    assert isinstance(verdict, Found)
+    assert "row 15,000 first" in verdict.summary
+
+
+def test_found_when_boxes_are_inside_out_and_the_loss_is_nan() -> None:
+    boxes = array("y", **BOXES, boxes={"rows": 12000, "inside_out": 3, "negative_size": 0})
+    events = (model(losses=[loss("", where=f"{FOLDER}/losses.py:3")]), batch(array(), boxes))
+    verdict = labels_invalid.examine(run(*events, broke(), not_finite()))
+    assert isinstance(verdict, Found)
+    assert "3 of 12,000" in verdict.summary
+    assert isinstance(labels_invalid.examine(run(*events, falling())), Clear)
+
+
+def test_found_in_the_error_that_ended_the_program() -> None:
+    message = "Received a label value of 10 which is outside the valid range of [0, 10).  Label values: 10 6 4"
+    frames: Any = [
+        {
+            "function": "sparse_categorical_crossentropy",
+            "file": "/x/site-packages/keras/src/backend/nn.py",
+            "line": 1,
+            "module": "",
+        },
+        {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""},
+    ]
+    error = ErrorRaised(at=T0 + 9, kind="tensorflow.InvalidArgumentError", message=message, frames=frames, fatal=True)
+    verdict = labels_invalid.examine(journal(started(), inside(), error))
+    assert isinstance(verdict, Found)
+    assert "class 10 has no output: there are 10" in verdict.summary
+    assert verdict.where == "train.py:61"
+
+
+def test_clear_for_a_class_that_the_loss_ignores() -> None:
+    assert isinstance(verdict_of(classes(-1, 9), losses=[loss(ignore_class=-1.0)]), Clear)
+    labels = classes(0, 9, max=255.0, highest=[7, 8, 9, 255])
+    assert isinstance(verdict_of(labels, losses=[loss(ignore_class=255.0)]), Clear)
+
+
+def test_clear_for_a_loss_of_ones_own() -> None:
+    labels = classes(0, 2, max=255.0, highest=[0, 1, 2, 255])
+    assert isinstance(verdict_of(labels, losses=[loss("", own="masked", where=f"{FOLDER}/losses.py:3")]), Clear)
+
+
+def test_clear_for_hinge_with_minus_one_and_one() -> None:
+    assert isinstance(verdict_of(classes(-1, 1), outputs=[output("tanh", 1)], losses=[loss("hinge")]), Clear)
+
+
+def test_clear_when_several_classes_meet_a_binary_loss() -> None:
+    """That is the loss, not the labels."""
+    assert isinstance(verdict_of(classes(0, 6), outputs=[output("sigmoid", 1)], losses=[loss("binarycrossentropy")]), Clear)
+
+
+def test_clear_when_it_is_not_known_which_labels_belong_to_which_output() -> None:
+    two = [output(name="a", units=3), output(name="b", units=50)]
+    events = (model(outputs=two, losses=[loss(), loss()]), batch(array(), classes(0, 40)), falling())
+    assert isinstance(labels_invalid.examine(run(*events)), Clear)
+
+
+def test_unknown_without_a_look_inside() -> None:
+    assert isinstance(labels_invalid.examine(journal(started())), Unknown)

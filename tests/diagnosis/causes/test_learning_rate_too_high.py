@@ -1,0 +1,69 @@
+"""learning_rate_too_high: leaps that wreck the training, and bold rates that work."""
+
+from typing import Any
+
+from tests.diagnosis.builders import journal, started
+from tests.diagnosis.loop_builders import seen
+from tests.diagnosis.number_builders import broke, falling, guessing, losses, model, not_finite, run, stuck, weight, weights
+from unstall.diagnosis.causes import learning_rate_too_high
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import Event
+
+
+def leap(ratio: float, rate: float | None) -> Event:
+    """The first step changes a layer by so many times its own size."""
+    return weights(2, 1, weight(rms=0.1 * max(1.0, ratio), step=0.1 * ratio), rate=rate, window=1)
+
+
+def verdict_of(*events: Event | list[Event], **facts: Any) -> object:
+    return learning_rate_too_high.examine(run(model(**facts), guessing(), *events))
+
+
+def test_found_when_the_loss_stays_at_guessing() -> None:
+    verdict = verdict_of(leap(3.6, 10.0), stuck(2.47))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "train.py:54"
+    assert (
+        "The learning rate of 10 is too high for SGD: step 0 changed dense_0/kernel by 3.6 times its own size" in verdict.summary
+    )
+
+
+def test_found_when_the_loss_is_nan() -> None:
+    assert isinstance(verdict_of(leap(40, 5.0), broke(4), not_finite()), Found)
+
+
+def test_found_when_the_loss_has_risen() -> None:
+    verdict = verdict_of(leap(20, 1.0), losses(1.8, *[13.55] * 18), optimizer="Adam")
+    assert isinstance(verdict, Found)
+    assert "Adam" in verdict.summary
+
+
+def test_clear_for_a_bold_rate_that_learns() -> None:
+    assert isinstance(verdict_of(leap(1.2, 1.0), falling()), Clear)
+
+
+def test_clear_when_the_loss_stands_but_no_step_was_long() -> None:
+    assert isinstance(verdict_of(leap(0.02, 10.0), stuck(2.31)), Clear)
+
+
+def test_clear_when_the_rate_is_usual() -> None:
+    """Then it is the gradients, or the inputs."""
+    assert isinstance(verdict_of(leap(900, 0.01), broke(4), not_finite()), Clear)
+
+
+def test_clear_when_a_usual_rate_would_have_leapt_just_as_well() -> None:
+    assert isinstance(verdict_of(leap(1e6, 0.5), broke(4), not_finite()), Clear)
+
+
+def test_clear_for_losses_that_take_turns() -> None:
+    assert isinstance(verdict_of(leap(3, 10.0), losses(0.7, *[4.7] * 18), seen("turns", 2)), Clear)
+
+
+def test_clear_for_a_step_of_ones_own_whose_loss_may_rise() -> None:
+    assert isinstance(verdict_of(leap(3, 10.0), losses(0.7, *[4.7] * 18), own_step=True), Clear)
+
+
+def test_unknown_without_samples_of_the_weights() -> None:
+    assert isinstance(verdict_of(stuck(2.47)), Unknown)
+    assert isinstance(learning_rate_too_high.examine(journal(started())), Unknown)

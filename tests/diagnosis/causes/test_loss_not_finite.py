@@ -1,0 +1,61 @@
+"""loss_not_finite: a loss that is NaN for good, and NaNs that do no harm."""
+
+from tests.diagnosis.builders import FOLDER, journal, started, steps
+from tests.diagnosis.number_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
+from unstall.diagnosis.causes import loss_not_finite
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+
+RISKY = [{"where": f"{FOLDER}/losses.py:12", "what": "a logarithm"}]
+RUINED = weights(6, 750, weight(rms=None, not_finite=2048), weight("model/dense_1/kernel", rms=None, not_finite=4096))
+
+
+def test_found_with_the_first_step_and_the_line_of_ones_own_loss() -> None:
+    verdict = loss_not_finite.examine(run(model(risky=RISKY), steps(0, 699, at=4, loss=0.4), broke(700), not_finite(), RUINED))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "losses.py:12"
+    assert "NaN since step 700, after 0.4 in step 699" in verdict.summary
+    assert any("2 of 2 weights" in evidence.claim for evidence in verdict.evidence)
+
+
+def test_found_with_the_row_of_the_inputs_that_is_not_a_number() -> None:
+    bad = batch(array(not_finite=1, first_bad_row=22405), at=5.1, source="searched arrays")
+    verdict = loss_not_finite.examine(run(model(risky=RISKY), broke(700), not_finite(), batch(array()), bad, RUINED))
+    assert isinstance(verdict, Found)
+    assert "row 22,405" in verdict.summary
+    assert verdict.where == "train.py:60"
+
+
+def test_found_when_only_the_weights_are_ruined() -> None:
+    """A ReLU can turn NaN into 0: the loss looks as if nothing was wrong."""
+    verdict = loss_not_finite.examine(run(model(), losses(2.3, *[1.386] * 18), RUINED))
+    assert isinstance(verdict, Found)
+    assert "dense_0/kernel and dense_1/kernel are not finite" in verdict.summary
+
+
+def test_found_without_a_reason_says_how_to_find_it() -> None:
+    verdict = loss_not_finite.examine(run(model(), broke(3, last_loss=None), not_finite(first=3), backend="jax"))
+    assert isinstance(verdict, Found)
+    assert "jax_debug_nans" in verdict.do[0]
+
+
+def test_clear_when_a_metric_is_nan_but_the_loss_is_not() -> None:
+    assert isinstance(loss_not_finite.examine(run(model(), falling())), Clear)
+
+
+def test_clear_when_inputs_hold_nan_which_the_model_fills() -> None:
+    assert isinstance(loss_not_finite.examine(run(model(), falling(), batch(array(not_finite=400)))), Clear)
+
+
+def test_clear_when_a_loss_scale_left_the_bad_step_out() -> None:
+    fine = weights(6, 750, weight())
+    assert isinstance(loss_not_finite.examine(run(model(loss_scaled=True), broke(2), not_finite(), fine)), Clear)
+
+
+def test_clear_when_the_loss_is_finite_again() -> None:
+    again = steps(2001, 2200, at=25, loss=0.3)
+    assert isinstance(loss_not_finite.examine(run(model(), broke(700), not_finite(), again, weights(24, 2100, weight()))), Clear)
+
+
+def test_unknown_without_a_look_inside() -> None:
+    assert isinstance(loss_not_finite.examine(journal(started())), Unknown)

@@ -1,0 +1,126 @@
+"""loss_output_mismatch: pairs of loss and last layer that cannot work, and unusual ones that can."""
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER, T0, journal, started
+from tests.diagnosis.loop_builders import inside, seen
+from tests.diagnosis.number_builders import array, batch, classes, falling, loss, model, output, run
+from unstall.diagnosis.causes import loss_output_mismatch
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ErrorRaised
+
+
+def verdict_of(
+    activation: str | None,
+    units: int,
+    given: dict[str, Any],
+    labels: dict[str, Any] | None = None,
+    backend: str = "jax",
+    **more: Any,
+) -> object:
+    described = model(outputs=[output(activation, units)], losses=[given], **more)
+    parts = [array()] if labels is None else [array(), labels]
+    return loss_output_mismatch.examine(run(described, batch(*parts), falling(), backend=backend))
+
+
+@pytest.mark.parametrize(
+    ("activation", "units", "given", "said"),
+    [
+        ("softmax", 1, loss("binarycrossentropy"), "softmax over a single unit"),
+        ("sigmoid", 1, loss("sparsecategoricalcrossentropy"), "one output"),
+        ("linear", 8, loss("sparsecategoricalcrossentropy"), "raw scores"),
+        ("linear", 1, loss("binarycrossentropy"), "raw scores"),
+        ("relu", 8, loss("categoricalcrossentropy"), "values of a relu"),
+        ("sigmoid", 1, loss("binarycrossentropy", from_logits=True), "applies another one"),
+        ("softmax", 8, loss("sparsecategoricalcrossentropy", from_logits=True), "applies another one"),
+    ],
+)
+def test_found_in_the_model_alone(activation: str, units: int, given: dict[str, Any], said: str) -> None:
+    verdict = verdict_of(activation, units, given)
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert said in verdict.summary
+    assert verdict.where == "train.py:55"
+
+
+def test_found_but_not_for_certain_where_keras_puts_it_right() -> None:
+    verdict = verdict_of("sigmoid", 1, loss("binarycrossentropy", from_logits=True), backend="tensorflow")
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+
+
+def test_found_when_one_class_number_is_compared_with_ten_outputs() -> None:
+    verdict = verdict_of("softmax", 10, loss("meansquarederror"), classes(0, 9, shape=[8000, 1]))
+    assert isinstance(verdict, Found)
+    assert "one class number" in verdict.summary
+
+
+def test_found_when_a_binary_loss_is_given_seven_classes() -> None:
+    verdict = verdict_of("sigmoid", 1, loss("binarycrossentropy"), classes(0, 6))
+    assert isinstance(verdict, Found)
+    assert "7 units" in verdict.do[0]
+
+
+def test_found_when_the_targets_are_out_of_reach() -> None:
+    verdict = verdict_of("sigmoid", 1, loss("meansquarederror"), array("y", min=10.0, max=50.0, rms=28.0, whole=False))
+    assert isinstance(verdict, Found)
+    assert "a sigmoid gives 0 to 1" in verdict.summary
+
+
+def test_found_in_the_error_that_ended_the_program() -> None:
+    frames: Any = [
+        {"function": "categorical_crossentropy", "file": "/x/site-packages/keras/src/backend/nn.py", "line": 1347, "module": ""},
+        {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""},
+    ]
+    message = (
+        "Arguments `target` and `output` must have the same rank (ndim). Received: target.shape=(32,), output.shape=(32, 10)"
+    )
+    error = ErrorRaised(at=T0 + 9, kind="ValueError", message=message, frames=frames, fatal=True)
+    compiled = seen("compiled", 1, where=f"{FOLDER}/train.py:55")
+    verdict = loss_output_mismatch.examine(journal(started(), inside(), compiled, error))
+    assert isinstance(verdict, Found)
+    assert "sparse_categorical_crossentropy" in verdict.do[0]
+    assert verdict.where == "train.py:55"
+
+
+def test_clear_when_an_error_about_shapes_has_nothing_to_do_with_a_loss() -> None:
+    frames: Any = [
+        {"function": "concatenate", "file": "/x/site-packages/keras/src/ops/numpy.py", "line": 13, "module": ""},
+        {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""},
+    ]
+    error = ErrorRaised(at=T0 + 9, kind="ValueError", message="inputs must have the same rank", frames=frames, fatal=True)
+    assert isinstance(loss_output_mismatch.examine(journal(started(), inside(), error)), Clear)
+
+
+@pytest.mark.parametrize(
+    ("activation", "units", "given", "labels"),
+    [
+        ("sigmoid", 1, loss("binarycrossentropy"), classes(0, 1)),
+        ("softmax", 2, loss("sparsecategoricalcrossentropy"), classes(0, 1)),
+        ("softmax", 2, loss("binarycrossentropy"), classes(0, 1, shape=[8000, 2])),
+        ("sigmoid", 6, loss("binarycrossentropy"), classes(0, 1, shape=[8000, 6])),
+        ("linear", 8, loss("sparsecategoricalcrossentropy", from_logits=True), classes(0, 7)),
+        ("linear", 1, loss("meansquarederror"), array("y", min=-3e4, max=3e4, rms=2e4, whole=False)),
+        ("sigmoid", 196, loss("meansquarederror"), array("y", min=0.0, max=1.0, rms=0.5, whole=False, shape=[8000, 196])),
+        ("tanh", 1, loss("hinge"), classes(-1, 1)),
+        (None, 8, loss("sparsecategoricalcrossentropy"), classes(0, 7)),  # an activation that cannot be told
+        ("linear", 3, loss("", own="masked"), classes(0, 255)),  # a loss of one's own
+    ],
+)
+def test_clear_for_pairs_that_work(activation: str | None, units: int, given: dict[str, Any], labels: dict[str, Any]) -> None:
+    assert isinstance(verdict_of(activation, units, given, labels), Clear)
+
+
+def test_clear_when_the_step_is_the_programs_own() -> None:
+    assert isinstance(verdict_of("linear", 8, loss("sparsecategoricalcrossentropy"), own_step=True), Clear)
+
+
+def test_clear_for_a_model_class_of_ones_own() -> None:
+    described = model(outputs=[], losses=[loss()])
+    assert isinstance(loss_output_mismatch.examine(run(described, falling())), Clear)
+
+
+def test_unknown_without_a_look_inside() -> None:
+    assert isinstance(loss_output_mismatch.examine(journal(started())), Unknown)
