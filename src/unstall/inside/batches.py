@@ -196,11 +196,12 @@ class LookingIterator:
 
 
 def install_generators(module: ModuleType, probe: Probe) -> None:
-    """keras.src.trainers.data_adapters.generator_data_adapter"""
+    """keras.src.trainers.data_adapters.generator_data_adapter, or tf_keras.src.engine.data_adapter"""
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, generator: Any, *args: Any, **kwargs: Any) -> None:
-            if probe.active and probe.fit_depth == 0 and hasattr(generator, "gi_frame"):
+            to_processes = kwargs.get("use_multiprocessing")
+            if probe.active and probe.fit_depth == 0 and hasattr(generator, "gi_frame") and not to_processes:
                 generator = LookingIterator(generator, Source("generator", probe), probe)
             original(adapter, generator, *args, **kwargs)
 

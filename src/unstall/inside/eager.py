@@ -32,6 +32,7 @@ _FRAMEWORKS = (
     "/site-packages/jax/",
     "/dist-packages/",
 )
+_JAX_OPERATION = "apply_primitive"  # the function through which JAX runs one operation by itself
 FRAMEWORK, KERNEL, USER = "framework", "kernel", "user"
 
 _categories: dict[CodeType, str] = {}
@@ -95,6 +96,7 @@ class StepProfile:
         else:
             self.seconds[current] += spent
             if event == "call":
+                self.operations += frame.f_code.co_name == _JAX_OPERATION
                 self._stack.append(category(frame.f_code) or current)
             elif len(self._stack) > 1:
                 self._stack.pop()
@@ -187,6 +189,25 @@ def install_trainer(module: ModuleType, probe: Probe) -> None:
         return compile
 
     wrap(module.Trainer, "compile", make)
+
+
+def install_tf_keras(module: ModuleType, probe: Probe) -> None:
+    """tf_keras.src.engine.training"""
+    watch = eager_of(probe)
+
+    def note(kwargs: dict[str, Any]) -> None:
+        if kwargs.get("run_eagerly"):
+            watch.eager_at = user_place()
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def compile(model: Any, *args: Any, **kwargs: Any) -> Any:
+            if probe.active:
+                probe.shield.call("eager", note, kwargs)
+            return original(model, *args, **kwargs)
+
+        return compile
+
+    wrap(module.Model, "compile", make)
 
 
 def install_switch(module: ModuleType, probe: Probe) -> None:

@@ -58,7 +58,7 @@ class TapeWatcher:
         variables = _variables(sources)
         if not variables:
             return  # a gradient with respect to something else, such as a penalty on the inputs
-        gradients = list(result) if isinstance(result, (list, tuple)) else [result]
+        gradients = flat(result)
         frame = _user_frame()
         if any(gradient is None for gradient in gradients) and len(gradients) == len(variables):
             self._missing(frame, target, variables, gradients, eager)
@@ -127,8 +127,17 @@ def _user_frame() -> Optional[FrameType]:
 
 def _variables(sources: Any) -> list[Any]:
     """The sources, if all of them are variables."""
-    flat = list(sources) if isinstance(sources, (list, tuple)) else [sources]
-    return flat if flat and all(hasattr(source, "assign") for source in flat) else []
+    found = flat(sources)
+    return found if found and all(hasattr(source, "assign") for source in found) else []
+
+
+def flat(value: Any) -> list[Any]:
+    """What lies in nested lists, tuples and dicts, in TensorFlow's order."""
+    if isinstance(value, (list, tuple)):
+        return [part for each in value for part in flat(each)]
+    if isinstance(value, dict):
+        return [part for key in sorted(value) for part in flat(value[key])]
+    return [value]
 
 
 def is_trainable(variable: Any) -> bool:

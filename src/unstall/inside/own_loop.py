@@ -197,7 +197,7 @@ class OwnLoop:
 
     def asked_for(self, variables: list[Any]) -> None:
         """These are what the program wants to train."""
-        for look in self.on_variables:
+        for look in self.on_variables if variables else ():
             look(variables)
 
     def missed(self, variables: list[Any]) -> None:
@@ -292,6 +292,31 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
     wrap(module.OwnedIterator, "__next__", make)
 
 
+def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
+    """keras.src.backend.jax.trainer: `train_on_batch` in a loop. On the other backends the optimizer or the tape tells."""
+    loop, call = loop_of(probe), probe.shield.call
+
+    def trained(model: Any, began: float, result: Any) -> None:
+        path = find_scalar(result)
+        value = result
+        for key in path or ():
+            value = value[key]
+        loop.trained("train_on_batch", began, lambda: None if path is None else value, "jax")
+        loop.asked_for(list(model.trainable_variables))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def train_on_batch(model: Any, *args: Any, **kwargs: Any) -> Any:
+            began = time.monotonic()
+            result = original(model, *args, **kwargs)
+            if probe.active and loop.is_mine():
+                call("train_on_batch", trained, model, began, result)
+            return result
+
+        return train_on_batch
+
+    wrap(module.JAXTrainer, "train_on_batch", make)
+
+
 def _token(iterator: Any) -> Any:
     """Stands for the data set of an iterator. The data set itself is not kept: it may hold gigabytes."""
     dataset = getattr(iterator, "_dataset", None)
@@ -314,6 +339,12 @@ def loss_in(result: Any, record: TracedFunction) -> Any:
     return result
 
 
+def is_float_scalar(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    is_float = getattr(dtype, "is_floating", None)  # of TensorFlow; NumPy and JAX have a kind
+    return getattr(value, "shape", None) == () and bool(getattr(dtype, "kind", "") == "f" if is_float is None else is_float)
+
+
 def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
     """The way to it through dicts, lists and tuples."""
     if isinstance(result, dict):
@@ -321,8 +352,7 @@ def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
     elif isinstance(result, (list, tuple)):
         parts = list(enumerate(result))
     else:
-        is_scalar = getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "is_floating", False)
-        return () if is_scalar or isinstance(result, float) else None
+        return () if isinstance(result, float) or is_float_scalar(result) else None
     for key, value in parts:
         found = find_scalar(value)
         if found is not None:

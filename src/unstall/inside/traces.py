@@ -55,7 +55,7 @@ class TracedFunction:
         self.count += 1
         self.seconds += seconds
         if self.count > 1:
-            reason = "made anew" if cache is not self._cache else _what_changed(self._types, types)
+            reason = "made anew" if cache is not self._cache else _what_changed(self._types, types) if types else ""
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
         if cache is not self._cache:
             self.objects += 1
@@ -161,7 +161,10 @@ _JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def install_jax(module: ModuleType, probe: Probe) -> None:
-    """jax.monitoring. One compilation is told as one trace, with the time of all its parts."""
+    """jax.monitoring. One compilation is told as one trace, with the time of all its parts.
+
+    Only those between the steps of a training: before it, many small functions are rightly compiled once for each shape.
+    """
     traces = traces_of(probe)
     open_s: dict[str, float] = {}
 
@@ -176,10 +179,11 @@ def install_jax(module: ModuleType, probe: Probe) -> None:
             if len(traces.functions) >= MOST_FUNCTIONS:
                 return
             record = traces.functions[key] = TracedFunction(name, None)
+        record.calls = probe.train.done
         traces.traced(record, seconds + open_s.pop(name, 0.0), None, {})
 
     def listen(event: str, duration: float, **details: Any) -> None:
-        if probe.active and (event == _JAX_COMPILED or event in _JAX_TIMES):
+        if probe.active and probe.phase == "train" and (event == _JAX_COMPILED or event in _JAX_TIMES):
             probe.shield.call("jax compilations", note, event, duration, str(details.get("fun_name", "")))
 
     module.register_event_duration_secs_listener(listen)

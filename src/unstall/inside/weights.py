@@ -33,6 +33,7 @@ SAMPLE_EVERY_S = 2.0
 SAMPLES_WHILE_CHANGING = 3  # weights that change need no more looking at
 MOST_LAYERS = 5000
 MOST_NAMES = 20
+MOST_VARIABLES = 50_000
 
 
 class Weights:
@@ -115,7 +116,7 @@ class Weights:
         if self._model_reference is not None:
             self._model_reference = None
             self._reset()
-        if id(variables[0]) in self._asked_ids:
+        if id(variables[0]) in self._asked_ids or len(self._asked_ids) > MOST_VARIABLES:
             return
         self._asked_ids.update(id(variable) for variable in variables)
         if self.asked_at is None:
@@ -275,6 +276,31 @@ def install_tape(module: ModuleType, probe: Probe) -> None:
 
 def install_optimizers(module: ModuleType, probe: Probe) -> None:
     """keras.src.optimizers.base_optimizer"""
+    wrap(module.BaseOptimizer, "__init__", _noting_optimizers(probe))
+
+
+def install_tf_keras_optimizers(module: ModuleType, probe: Probe) -> None:
+    """tf_keras.src.optimizers.optimizer"""
+    loop = loop_of(probe)
+    wrap(module.Optimizer, "__init__", _noting_optimizers(probe))
+
+    def see(optimizer: Any, pairs: list[Any]) -> None:
+        for look in loop.on_apply:
+            look(optimizer, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            pairs = list(grads_and_vars)  # often a zip, which can be read only once
+            if probe.active:
+                probe.shield.call("optimizers", see, optimizer, pairs)
+            return original(optimizer, pairs, *args, **kwargs)
+
+        return apply_gradients
+
+    wrap(module.Optimizer, "apply_gradients", make)
+
+
+def _noting_optimizers(probe: Probe) -> Callable[[Callable[..., None]], Callable[..., None]]:
     weights = weights_of(probe)
 
     def made(optimizer: Any) -> None:
@@ -290,7 +316,7 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.BaseOptimizer, "__init__", make)
+    return make
 
 
 def install_scheduler(module: ModuleType, probe: Probe) -> None:

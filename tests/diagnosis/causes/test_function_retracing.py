@@ -4,9 +4,10 @@ from tests.diagnosis.builders import journal, started
 from tests.diagnosis.loop_builders import inside, traced
 from unstall.diagnosis.causes import function_retracing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import FunctionTraced
 
 
-def retraced(why: str = "value of step", share: float = 0.7) -> list[object]:
+def retraced(why: str = "value of step", share: float = 0.7) -> list[FunctionTraced]:
     return [traced(2 + second, 1 + 5 * second, 1 + 5 * second, 0.5 + share * second, why) for second in range(20)]
 
 
@@ -38,6 +39,11 @@ def test_clear_when_each_trace_serves_many_calls() -> None:
     """Ten models one after the other: traces grow with the models."""
     traces = [traced(2 + second, 3 * second, 400 * second, 0.5 * second) for second in range(1, 30)]
     assert isinstance(function_retracing.examine(journal(started(), inside(), *traces)), Clear)
+
+
+def test_clear_when_the_framework_makes_a_function_for_each_of_many_models() -> None:
+    own = [FunctionTraced(**{**event.__dict__, "where": None, "objects": event.count}) for event in retraced("made anew")]
+    assert isinstance(function_retracing.examine(journal(started(), inside(), *own)), Clear)
 
 
 def test_clear_when_all_shapes_have_been_seen_by_now() -> None:

@@ -10,7 +10,8 @@ How we know
 -----------
 Some of the batches are compared by a checksum of all their numbers: all were equal. For a data set we also see that an
 iterator was made for each batch and dropped after it. A data set that has one batch, or that was told to give one
-(`take(1)`), is left alone: that is how one checks on purpose that a model can learn a batch by heart.
+(`take(1)`), is left alone: that is how one checks on purpose that a model can learn a batch by heart. So is a generator with
+one step per epoch, which gives all its data as one batch.
 
 When this is wrong
 ------------------
@@ -40,15 +41,17 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    if current_fit(journal) is None:
+    fit = current_fit(journal)
+    if fit is None:
         return Clear("no training was seen")
     latest: dict[tuple[str, str | None], LoopSeen] = {}
     for event in facts(journal, "batches"):
         latest[(event.facts["source"], event.facts["where"])] = event
     if not latest:
         return Unknown("batches that pass through Python", "")
+    whole_in_one = fit.steps_per_epoch == 1  # all the data as one batch
     for event in latest.values():
-        if _is_constant(event):
+        if _is_constant(event) and not (whole_in_one and event.facts["source"] != "tf.data"):
             return _found(journal, event)
     return Clear("batches differ")
 

@@ -58,6 +58,8 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
     elapsed = last.at - first.at
     if last.count < LEAST_TRACES or elapsed < LEAST_SECONDS or not last.calls:
         return None
+    if last.where is None and last.objects > last.count / 2:
+        return None  # a function of the framework's for each of many models: as it must be
     before = traces[-LATELY] if len(traces) > LATELY else first
     lately = (last.calls - before.calls) / max(1, last.count - before.count)
     if max(last.calls / last.count, lately) > CALLS_PER_TRACE or journal.now - last.at > OVER_AFTER_S + elapsed / 4:
