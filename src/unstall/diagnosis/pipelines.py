@@ -55,6 +55,11 @@ class Worked:
     arguments: dict[str, Any]
 
     @property
+    def is_python(self) -> bool:
+        """Whether Python code does its work."""
+        return "python" in self.does or self.kind == "generator"
+
+    @property
     def words(self) -> str:
         """What it does, in words: 'reading and decoding in load', 'the shuffle'."""
         if self.kind == "reader":

@@ -34,6 +34,8 @@ FEWEST_STEPS = 12
 LEAST_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
 FEWEST_SAMPLES = 4
+INTERPRETER_SHARE = 0.75  # of all samples: so much of the interpreter leaves too little for the training …
+WAITS_TOO = 0.2  # … where its steps wait for so much of their time as well
 SEEN_IN_PYTHON = 0.35  # of the samples must show Python code that makes input, for it to be what the steps wait for
 WORKS_CORES = 0.5  # a thread that runs, or is ready to run, for so much of the time computes
 RESTS_CORES = 0.35  # below, it waits
@@ -125,9 +127,11 @@ def starved(journal: Journal) -> Starved | str:
         return _by_samples(journal, fit, groups, samples, hosts)
     if wait.steps < FEWEST_STEPS or wait.seconds < LEAST_SECONDS:
         return "too few steps yet"
-    if min(wait.share, wait.recent_share) < STARVED_SHARE or not wait.is_usual or wait.each_s < LEAST_WAIT_S:
+    python = _python(journal, samples, pipeline)
+    waits = min(wait.share, wait.recent_share) >= STARVED_SHARE and wait.is_usual
+    if wait.each_s < LEAST_WAIT_S or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
-    return Starved(wait, wait.share, _python(journal, samples), pipeline, hosts)
+    return Starved(wait, wait.share, python, pipeline, hosts)
 
 
 def measured(groups: list[StepsEnded]) -> Wait | None:
@@ -192,11 +196,24 @@ def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
 # --- Python code that makes the input ---
 
 
-def _python(journal: Journal, samples: list[StackSampled]) -> PythonInput | None:
+def _python(journal: Journal, samples: list[StackSampled], pipeline: Pipeline | None) -> PythonInput | None:
     found = [(sample, threads) for sample in samples if (threads := _input_threads(sample))]
-    if len(found) < FEWEST_SAMPLES or len(found) < SEEN_IN_PYTHON * len(samples):
+    hardest = pipeline.hardest() if pipeline is not None else None
+    is_known = hardest is not None and hardest[0].is_python  # then the samples need only say where
+    if len(found) < (2 if is_known else FEWEST_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
         return None
     return _described(journal, found, len(samples))
+
+
+def _takes_the_interpreter(wait: Wait, python: PythonInput | None) -> bool:
+    """Threads that make the input hold the interpreter's lock nearly all the time: then the step itself, which needs it too, is
+    slow because of them, and part of the wait hides in it. Threads that are ahead of the training would rest."""
+    return (
+        python is not None
+        and python.gil_share is not None
+        and python.gil_share * len(python.samples) >= INTERPRETER_SHARE * python.looked
+        and min(wait.share, wait.recent_share) >= WAITS_TOO
+    )
 
 
 def _input_threads(sample: StackSampled) -> list[tuple[ThreadStack, list[Frame]]]:
@@ -232,7 +249,7 @@ def _described(
 
 
 def _cores(journal: Journal, samples: tuple[StackSampled, ...], threads: set[int]) -> float | None:
-    """How much of the time the busiest of these threads ran or was ready to run, between the first and the last look at them."""
+    """How much these threads ran or were ready to run, all together, between the first and the last look at each."""
     seen = [event for event in journal.since(ThreadsSeen, samples[0].at - 1.0) if event.pid == samples[0].pid]
     shares = []
     for thread in threads:
@@ -243,7 +260,7 @@ def _cores(journal: Journal, samples: tuple[StackSampled, ...], threads: set[int
         ran = looks[-1][1]["cpu_ms"] - looks[0][1]["cpu_ms"]
         queued = (looks[-1][1].get("queued_ms") or 0.0) - (looks[0][1].get("queued_ms") or 0.0)
         shares.append((ran + queued) / 1000 / (looks[-1][0] - looks[0][0]))
-    return max(shares, default=None)
+    return sum(shares) if shares else None
 
 
 # --- a loop of one's own over a Python generator: no wait is measured there ---

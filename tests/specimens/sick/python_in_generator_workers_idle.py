@@ -27,10 +27,10 @@ LENGTH = 256
 
 def simulate_walk(seed: int) -> list[float]:
     state, position, path = seed * 7919 + 1, 0.0, []
-    for _ in range(LENGTH * 16):
-        state = (state * 1103515245 + 12345) % 2147483648
+    for _ in range(LENGTH * 16):  # PYTHON HERE
+        state = (state * 1103515245 + 12345) % 2147483648  # PYTHON HERE
         position = 0.9 * position + (1.0 if state & 65536 else -1.0)  # PYTHON HERE
-        path.append(position)
+        path.append(position)  # PYTHON HERE
     return path[::16]
 
 

@@ -23,9 +23,9 @@ ANCHORS = [(x * 8.0, y * 8.0, x * 8.0 + size, y * 8.0 + size) for x in range(8) 
 
 
 def overlap(a, b) -> float:
-    width = min(a[2], b[2]) - max(a[0], b[0])
-    height = min(a[3], b[3]) - max(a[1], b[1])
-    if width <= 0 or height <= 0:
+    width = min(a[2], b[2]) - max(a[0], b[0])  # PYTHON HERE
+    height = min(a[3], b[3]) - max(a[1], b[1])  # PYTHON HERE
+    if width <= 0 or height <= 0:  # PYTHON HERE
         return 0.0
     shared = width * height
     return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared)

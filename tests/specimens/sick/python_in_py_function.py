@@ -36,9 +36,9 @@ def make_sentences(count: int) -> list[str]:
 
 def bag_of_words(sentence):
     counts = [0.0] * VOCABULARY
-    for word in WORD.findall(sentence.numpy().decode()):
+    for word in WORD.findall(sentence.numpy().decode()):  # PYTHON HERE
         code = 0
-        for letter in word:
+        for letter in word:  # PYTHON HERE
             code = (code * 31 + ord(letter)) % 1000003  # PYTHON HERE
         counts[code % VOCABULARY] += 1.0
     return np.array(counts, dtype=np.float32)
@@ -54,7 +54,7 @@ def main() -> None:
     sentences = make_sentences(400)
     labels = [len(sentence) % 2 for sentence in sentences]
     dataset = tf.data.Dataset.from_tensor_slices((sentences, labels)).repeat()
-    dataset = dataset.map(encode, num_parallel_calls=4).batch(512).prefetch(2)
+    dataset = dataset.map(encode, num_parallel_calls=4).batch(512).prefetch(2)  # PYTHON HERE
     model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1, activation="sigmoid")])
     model.compile("adam", "binary_crossentropy")
     mark()

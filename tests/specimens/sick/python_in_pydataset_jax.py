@@ -28,9 +28,9 @@ def draw_disc(centre_x: float, centre_y: float, radius: float) -> list[list[floa
     rows = []
     for y in range(SIDE):
         row = []
-        for x in range(SIDE):
+        for x in range(SIDE):  # PYTHON HERE
             distance = ((x - centre_x) ** 2 + (y - centre_y) ** 2) ** 0.5  # PYTHON HERE
-            row.append(max(0.0, min(1.0, radius - distance)))
+            row.append(max(0.0, min(1.0, radius - distance)))  # PYTHON HERE
         rows.append(row)
     return rows
 

@@ -75,7 +75,7 @@ def ms(seconds: float) -> str:
 def _stage(journal: Journal, looked: Starved) -> tuple[str, str | None, tuple[Evidence, ...]]:
     """Which stage it is: a sentence, the user's line, the evidence."""
     hardest = looked.hardest
-    if looked.python is not None and (hardest is None or is_python(hardest[0])):
+    if looked.python is not None and (hardest is None or hardest[0].is_python):
         python = looked.python
         what = (
             f"It waits for {python.awaits} in" if python.awaits else "The time goes into" if python.computes else "It stands in"
@@ -94,10 +94,6 @@ def _stage(journal: Journal, looked: Starved) -> tuple[str, str | None, tuple[Ev
     return "Which part of the input is slow was not seen.", place, ()
 
 
-def is_python(stage: Worked) -> bool:
-    return "python" in stage.does or stage.kind == "generator"
-
-
 def _of_pipeline(looked: Starved, stage: Worked, share: float) -> tuple[str, str | None, tuple[Evidence, ...]]:
     assert looked.pipeline is not None
     at = f" at {stage.where}" if stage.where else ""
@@ -113,7 +109,7 @@ def _of_pipeline(looked: Starved, stage: Worked, share: float) -> tuple[str, str
 
 def _cures(looked: Starved) -> tuple[str, ...]:
     hardest = looked.hardest
-    if hardest is None or (looked.python is not None and is_python(hardest[0])):
+    if hardest is None or hardest[0].is_python:
         return (
             "make several batches at once, ahead: workers=4 for a PyDataset, num_workers for a DataLoader, prefetch in tf.data",
             "do what is the same in every epoch once, before the training, and keep it",

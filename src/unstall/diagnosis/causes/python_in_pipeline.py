@@ -23,8 +23,9 @@ training.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.input_starved import is_python, told, waiting
-from unstall.diagnosis.starving import PythonInput, Starved, starved
+from unstall.diagnosis.causes.input_starved import told, waiting
+from unstall.diagnosis.pipelines import Worked
+from unstall.diagnosis.starving import WORKS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, SampleFailed
 from unstall.journal.reader import Journal
@@ -32,21 +33,27 @@ from unstall.journal.reader import Journal
 HOLDS_THE_LOCK = 0.5  # of the samples in which the input is in Python
 
 EXPLAINS = ("input_starved",)
+_CURES = (
+    "write it with TensorFlow operations, or NumPy on whole arrays, so that it does not run in the interpreter",
+    "or give it to processes: use_multiprocessing=True for a PyDataset, num_workers for a DataLoader",
+    "or do it once, before the training, and read the result",
+)
 
 
 def examine(journal: Journal) -> Verdict:
     looked = starved(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
-    failed = journal.last(SampleFailed)
-    if looked.python is None and failed is not None and failed.signal == "stacks":
-        return Unknown(failed.missing, failed.cure)
-    python = looked.python
-    if python is None:
-        return Clear("the input is not made by Python code of the program")
-    hardest = looked.hardest
-    if hardest is not None and not is_python(hardest[0]):
+    python, hardest = looked.python, looked.hardest
+    if hardest is not None and not hardest[0].is_python:
         return Clear(f"the input waits for {hardest[0].words}, which is no Python")
+    if python is None and hardest is not None:
+        return _by_the_stage(looked, hardest[0]) if (looked.cores or 0.0) >= WORKS_CORES else Clear("the input waits")
+    if python is None:
+        failed = journal.last(SampleFailed)
+        if failed is not None and failed.signal == "stacks":
+            return Unknown(failed.missing, failed.cure)
+        return Clear("the input is not made by Python code of the program")
     if not python.computes:
         return Clear("the Python code of the input waits more than it computes")
     if python.gil_share is not None and python.gil_share < HOLDS_THE_LOCK:
@@ -66,7 +73,7 @@ def _found(journal: Journal, looked: Starved, python: PythonInput) -> Found:
         ),
     ]
     if python.cores is not None:
-        claim = f"its busiest thread runs, or is ready to, {python.cores:.0%} of the time"
+        claim = f"its threads together run, or are ready to, {python.cores:.0%} of the time"
         evidence.append(Evidence(claim, python.cores, None, python.samples[-1:]))
     if python.gil_share is not None:
         claim = f"it holds the interpreter's lock in {python.gil_share:.0%} of them"
@@ -77,12 +84,27 @@ def _found(journal: Journal, looked: Starved, python: PythonInput) -> Found:
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         summary=f"{told(looked)} The batches are made by your Python code in {python.function} at {python.place}{workers}.",
         evidence=tuple(evidence),
-        do=(
-            "write it with TensorFlow operations, or NumPy on whole arrays, so that it does not run in the interpreter",
-            "or give it to processes: use_multiprocessing=True for a PyDataset, num_workers for a DataLoader",
-            "or do it once, before the training, and read the result",
-        ),
+        do=_CURES,
         where=python.place,
+        effect=Effect.SLOWS,
+    )
+
+
+def _by_the_stage(looked: Starved, stage: Worked) -> Found:
+    """No sample met the function, but TensorFlow measured the stage that calls it."""
+    assert looked.pipeline is not None
+    at = f" at {stage.where}" if stage.where else ""
+    claim = f"{stage.words}{at} takes most of the pipeline's work"
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"{told(looked)} Most of the pipeline's work is {stage.words}{at}.",
+        evidence=(
+            waiting(looked),
+            Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
+            Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
+        ),
+        do=_CURES,
+        where=stage.where,
         effect=Effect.SLOWS,
     )
 

@@ -24,7 +24,7 @@ files (TFRecord shards of 100 MB rather than single pictures), and fetch ahead.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.input_starved import is_python, told, waiting
+from unstall.diagnosis.causes.input_starved import told, waiting
 from unstall.diagnosis.pipelines import Worked
 from unstall.diagnosis.starving import PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
@@ -55,7 +55,7 @@ def examine(journal: Journal) -> Verdict:
     if not disk and not reads:
         return Clear("no thread waits for a disk")
     hardest = looked.hardest
-    if python is not None and (hardest is None or is_python(hardest[0])):
+    if python is not None and (hardest is None or hardest[0].is_python):
         return _found(looked, python, None, disk) if not python.computes else Clear("the input's Python code computes")
     if hardest is not None and not _may_read(hardest[0]):
         return Clear(f"the input waits for {hardest[0].words}, which reads no files")
