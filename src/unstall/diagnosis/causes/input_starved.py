@@ -28,10 +28,11 @@ from __future__ import annotations
 from unstall.diagnosis.pipelines import Worked
 from unstall.diagnosis.starving import STARVED_SHARE, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import Event, FitBegan, InputDescribed
+from unstall.journal.events import Event, FitBegan, InputDescribed, SampleFailed
 from unstall.journal.reader import Journal
 
 CERTAIN_SHARE = 0.7
+SEEN_AFTER_S = 25.0  # of steps: if no stage can be named by then, the verdict comes without
 HARDEST_SHARE = 0.5  # of the pipeline's work, for a stage to be named alone
 
 
@@ -39,6 +40,8 @@ def examine(journal: Journal) -> Verdict:
     looked = starved(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
+    if _is_not_seen_yet(journal, looked):
+        return Clear("steps wait for their input; the next samples will tell for what")
     stage, place, evidence = _stage(journal, looked)
     return Found(
         certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
@@ -48,6 +51,12 @@ def examine(journal: Journal) -> Verdict:
         where=place,
         effect=Effect.SLOWS,
     )
+
+
+def _is_not_seen_yet(journal: Journal, looked: Starved) -> bool:
+    """Which stage it is takes some samples to see: a verdict that names it is worth a few seconds."""
+    is_seen = looked.python is not None or looked.hardest is not None
+    return not is_seen and journal.last(SampleFailed) is None and looked.wait is not None and looked.wait.seconds < SEEN_AFTER_S
 
 
 def told(looked: Starved) -> str:
