@@ -44,9 +44,8 @@ optimizer = keras.optimizers.Adam(5e-3)
 def train_step(batch, target):
     with tf.GradientTape() as tape:
         predicted = model(batch, training=True)
-        hit = target * tf.math.log(predicted)
-        miss = (1.0 - target) * tf.math.log(1.0 - predicted)  # LOG OF ZERO
-        loss = -tf.reduce_mean(hit + miss)
+        entropy = target * tf.math.log(predicted) + (1.0 - target) * tf.math.log(1.0 - predicted)  # LOG OF ZERO
+        loss = -tf.reduce_mean(entropy)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss
