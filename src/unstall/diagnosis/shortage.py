@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.memory import parse_size
+from unstall.diagnosis.memory import parse_size, room
 from unstall.diagnosis.stacks import is_user_file, place, program_folder, where
-from unstall.journal.events import DevicesListed, ErrorRaised, KernelSpoke, KillsCounted, ProcessEnded, RunStarted
+from unstall.journal.events import DevicesListed, ErrorRaised, HostSampled, KernelSpoke, KillsCounted, ProcessEnded, RunStarted
 from unstall.journal.reader import Journal
 
 SIGKILL = 9
+FULL_SHARE = 0.7  # of the memory, as last seen: a second later it may be full
 SHELL_KILLED = 128 + SIGKILL  # what a shell returns for a program that was killed
 
 _FRAMEWORKS = ("tensorflow.", "torch.", "jax.", "jaxlib.", "cupy.", "keras.", "tf_keras.")
@@ -165,7 +166,7 @@ def memory_kill(journal: Journal) -> MemoryKill | None:
         return MemoryKill(True, counted, of_main, ended, True)
     if was_killed and spoken:  # a shell started the program, and returned what became of it
         return MemoryKill(True, counted, spoken[-1], ended, True)
-    if was_killed and counted is not None:
+    if was_killed and counted is not None and (counted.in_group or _was_full(journal)):
         return MemoryKill(True, counted, None, ended, bool(counted.in_group))
     if spoken:
         return MemoryKill(False, counted, spoken[-1], ended, True)
@@ -175,9 +176,18 @@ def memory_kill(journal: Journal) -> MemoryKill | None:
 
 
 def _counted(journal: Journal) -> KillsCounted | None:
-    """The last count, if it is above nought."""
+    """The last count, if it is above nought. A group counts each kill in it, whatever for: the machine's count, which is
+    about anybody, is asked only where the group has none."""
     last = journal.last(KillsCounted)
-    return last if last is not None and (last.in_group or last.on_machine) else None
+    if last is None:
+        return None
+    return last if (last.on_machine if last.in_group is None else last.in_group) else None
+
+
+def _was_full(journal: Journal) -> bool:
+    host = journal.last(HostSampled)
+    left = room(host) if host is not None else None
+    return left is not None and left.share >= FULL_SHARE
 
 
 def _main_pid(journal: Journal) -> int:

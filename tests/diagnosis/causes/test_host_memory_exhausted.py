@@ -102,9 +102,15 @@ def test_found_by_the_groups_counter_where_the_log_is_closed() -> None:
 
 
 def test_likely_only_when_nothing_but_the_machine_counts() -> None:
-    verdict = host_memory_exhausted.examine(growing(ended(9), counted(0, 1)))
+    full = host(20.5, 1.0, rss_bytes=14 * GIB, available_bytes=GIB)
+    verdict = host_memory_exhausted.examine(growing(full, ended(9), counted(None, 1)))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
+
+
+def test_clear_when_the_kernel_killed_somebody_else_on_the_machine() -> None:
+    assert isinstance(host_memory_exhausted.examine(growing(ended(9), counted(0, 1))), Clear)
+    assert isinstance(host_memory_exhausted.examine(growing(ended(9), counted(None, 1))), Clear)
 
 
 def test_found_when_a_shell_started_the_program() -> None:
