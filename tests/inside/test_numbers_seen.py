@@ -1,0 +1,142 @@
+"""What the probe tells of a real training in numbers, on each backend: model, weights, batches, and the step that broke the loss."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.programs import UNSTALL, write
+from unstall.journal.events import BatchSampled, LoopSeen, ModelDescribed, ProbeFailed, WeightsSampled
+from unstall.journal.reader import Journal, read_folder
+
+BACKENDS = [
+    pytest.param("tensorflow", marks=pytest.mark.tensorflow),
+    pytest.param("jax", marks=pytest.mark.jax),
+    pytest.param("torch", marks=pytest.mark.torch),
+    pytest.param("tf_keras", marks=pytest.mark.tensorflow),
+]
+BEGIN = """
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+if {backend!r} == "tf_keras":
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    import tf_keras as keras
+else:
+    os.environ["KERAS_BACKEND"] = {backend!r}
+    import keras
+import numpy as np
+layers = keras.layers
+rng = np.random.default_rng(1)
+x = rng.normal(size=(640, 12)).astype("float32")
+y = rng.integers(0, 4, 640)
+"""
+FIT = """
+model = keras.Sequential([keras.Input((12,)), layers.Dense(32, activation="relu", name="hidden"), layers.Dense(4, name="scores")])
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+model.compile(optimizer=keras.optimizers.Adam(0.003), loss=loss)
+model.fit(x, y, batch_size=32, epochs=3, verbose=0)
+"""
+BROKEN = """
+x[17 * 32 + 3, 5] = np.nan
+model = keras.Sequential([keras.Input((12,)), layers.Dense(8, activation="tanh"), layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+model.fit(x, x[:, :1] * 0, batch_size=32, epochs=2, shuffle=False, verbose=0)
+"""
+TF_DATA = """
+import tensorflow as tf
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(32).map(lambda a, b: (a * 100.0, b)).prefetch(2)
+model = keras.Sequential([keras.Input((12,)), layers.Dense(4, activation="softmax")])
+model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+model.fit(dataset, epochs=3, verbose=0)
+"""
+LOOP = """
+import tensorflow as tf
+model = keras.Sequential([keras.Input((12,)), layers.Dense(8, activation="tanh"), layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.5)
+@tf.function
+def train_step(batch):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.math.log(model(batch)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+for batch in tf.data.Dataset.from_tensor_slices(x).batch(32).repeat(3):
+    train_step(batch)
+"""
+
+
+def watched(folder: Path, backend: str, source: str) -> Journal:
+    program = write(folder, BEGIN.format(backend=backend) + source)
+    home = folder / "runs"
+    command = [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=200, env={**os.environ, "UNSTALL_HOME": str(home)}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    journal = read_folder(next(home.iterdir()))
+    assert journal.of(ProbeFailed) == []
+    return journal
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_fit_on_arrays(backend: str, tmp_path: Path) -> None:
+    journal = watched(tmp_path, backend, FIT)
+    described = journal.of(ModelDescribed)[-1].facts
+    assert described["compiled_at"].endswith(f":{line_of(FIT, 'model.compile')}")
+    assert described["entry"] == ["Dense"]
+    assert [layer["activation"] for layer in described["layers"]] == ["relu", "linear"]
+    assert described["outputs"][0]["units"] == 4
+    assert described["losses"][0] == {
+        "name": "sparsecategoricalcrossentropy", "from_logits": True, "ignore_class": None, "label_smoothing": 0.0,
+    }  # fmt: skip
+    assert described["optimizer"] == "Adam"
+    labels = next(facts for facts in journal.of(BatchSampled)[-1].facts["arrays"] if facts["role"] == "y")
+    assert (labels["min"], labels["max"], labels["whole"]) == (0.0, 3.0, True)
+    first = journal.of(WeightsSampled)[0]
+    hidden = next(weight for weight in first.facts["weights"] if "hidden" in weight["name"] and len(weight["shape"]) == 2)
+    assert first.step == 1
+    assert first.facts["learning_rate"] == pytest.approx(0.003)
+    assert hidden["step"] == pytest.approx(0.003, rel=0.1), "Adam's first step moves every weight by the rate"
+    assert hidden["gradient"] is not None and 0 < hidden["gradient"] < 1
+    assert hidden["units"] == 32
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_step_that_broke_the_loss_and_the_row_that_did_it(backend: str, tmp_path: Path) -> None:
+    journal = watched(tmp_path, backend, BROKEN)
+    broke = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "not_finite")
+    assert (broke["step"], broke["exact"], broke["value"], broke["last_step"]) == (17, True, "nan", 16)
+    searched = next(event.facts for event in journal.of(BatchSampled) if event.facts["source"] == "searched arrays")
+    assert [(facts["role"], facts["first_bad_row"]) for facts in searched["arrays"]] == [("x", 17 * 32 + 3)]
+    ruined = [weight for weight in journal.of(WeightsSampled)[-1].facts["weights"] if weight.get("not_finite")]
+    assert ruined
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_batches_of_tf_data(backend: str, tmp_path: Path) -> None:
+    """On TensorFlow they never pass through Python."""
+    journal = watched(tmp_path, backend, TF_DATA)
+    inputs = [facts for event in journal.of(BatchSampled) for facts in event.facts["arrays"] if facts["role"] == "x"]
+    assert inputs
+    assert 50 < inputs[0]["rms"] < 200, "as the map made them, not as they lay in the file"
+
+
+@pytest.mark.tensorflow
+def test_ones_own_loop(tmp_path: Path) -> None:
+    journal = watched(tmp_path, "tensorflow", LOOP)
+    described = journal.of(ModelDescribed)[-1].facts
+    assert described["own_loop"] is True
+    assert [place["what"] for place in described["risky"]] == ["a logarithm"]
+    assert described["risky"][0]["where"].endswith(f":{line_of(LOOP, 'tf.math.log')}")
+    assert described["applied_at"].endswith(f":{line_of(LOOP, 'apply_gradients')}")
+    broke = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "not_finite")
+    assert broke["step"] == 0
+    assert journal.of(WeightsSampled)
+
+
+def line_of(source: str, text: str) -> int:
+    return next(number for number, line in enumerate((BEGIN + source).splitlines(), 1) if text in line)
