@@ -47,8 +47,9 @@ def device_shortage(journal: Journal) -> DeviceShortage | None:
     count = counted[-1] if counted else None
     card = before[-1] if before else None
     unused = _read(_UNALLOCATED, text)
-    if unused is None and count is not None and count.limit_bytes and count.in_use_bytes is not None and count.framework == "jax":
-        unused = max(0, count.limit_bytes - count.in_use_bytes)
+    if unused is None and count is not None and count.in_use_bytes is not None and count.framework == "jax":
+        held = count.reserved_bytes or count.limit_bytes  # what it may take and has not taken is nobody's yet
+        unused = max(0, held - count.in_use_bytes) if held else None
     free = _read(_FREE, text)
     if free is None and card is not None:
         free = card.total_bytes - card.used_bytes

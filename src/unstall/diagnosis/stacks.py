@@ -14,6 +14,7 @@ from unstall.journal.reader import Journal
 # Code that the user did not write: installed packages, the standard library, the interpreter's own frames.
 _INSTALLED = re.compile(
     r"(^|/)(site-packages|dist-packages)/|(^|/)lib(64)?/python\d(\.\d+)?/|^<(frozen|string|stdin)|/lib/python\d+\.zip/"
+    r"|/(keras|tf_keras)/src/|/tensorflow/python/|/jax/_src/|/torch/(nn|utils|optim|autograd|_dynamo)/"  # wherever they lie
     r"|/__autograph_generated_file"  # TensorFlow's rewriting of the user's code, with line numbers of its own
 )
 _STDLIB = sysconfig.get_paths()["stdlib"]

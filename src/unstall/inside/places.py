@@ -15,6 +15,12 @@ _OWN = __file__.rsplit("/inside/", 1)[0] + "/"
 _INSTALLED = (
     "/site-packages/",
     "/dist-packages/",
+    "/keras/src/",  # the frameworks, wherever they lie
+    "/tensorflow/python/",
+    "/jax/_src/",
+    "/torch/nn/",
+    "/torch/utils/",
+    "/torch/optim/",
     "/__autograph_generated_file",
 )  # the last: TensorFlow's rewriting of user code
 MOST_FRAMES = 60

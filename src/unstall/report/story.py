@@ -58,6 +58,8 @@ def state(journal: Journal, diagnosis: Diagnosis) -> str:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
             return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
         return "failed" if ended.exit_code else "done"
+    if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
+        return "failed"  # it is on its way out
     stall = current_stall(journal)
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"

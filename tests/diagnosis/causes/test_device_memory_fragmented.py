@@ -22,7 +22,7 @@ def test_found_in_what_pytorch_says_of_its_own_memory() -> None:
 def jax_error_with(largest_gib: int) -> object:
     """JAX's error says how much was asked for (41 GiB); its allocator says what is free, and in which pieces."""
     real = recorded("gpu_fragmented_jax")
-    at = real.of(ErrorRaised)[-1].at
+    at = real.of(ErrorRaised)[-1].at + 0.5
     count = DeviceMemoryCounted(
         at=at, framework="jax", device="gpu:0", in_use_bytes=60 * GIB, limit_bytes=105 * GIB, largest_free_bytes=largest_gib * GIB
     )

@@ -47,6 +47,11 @@ def test_clear_for_a_training_of_a_moment() -> None:
     assert isinstance(run(CARD, listed(), seconds=3.0), Clear)
 
 
+def test_found_on_real_runs_that_left_the_card_idle() -> None:
+    for name in ("gpu_hidden_by_environment_jax", "gpu_left_out_torch"):
+        assert isinstance(device_unused.examine(recorded(name)), Found)
+
+
 def test_clear_on_a_real_run_that_used_its_card() -> None:
     assert not isinstance(device_unused.examine(recorded("gpu_almost_full_jax")), Found)
 

@@ -46,7 +46,7 @@ def main() -> None:
         del videos[index]
     mark()
     bank = jnp.concatenate([videos[index] for index in sorted(videos)[:50]])  # NEEDS ONE PIECE HERE
-    print("bank", bank.block_until_ready().shape)
+    print("bank", bank.block_until_ready().shape)  # NEEDS ONE PIECE HERE: JAX says so only when the result is asked for
 
 
 if __name__ == "__main__":

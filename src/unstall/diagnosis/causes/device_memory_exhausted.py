@@ -33,6 +33,8 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import StepsEnded
 from unstall.journal.reader import Journal
 
+EXPLAINS = ("compiling_long",)
+
 
 def examine(journal: Journal) -> Verdict:
     short = device_shortage(journal)
