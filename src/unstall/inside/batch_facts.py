@@ -142,6 +142,9 @@ class BatchFacts:
     # --- after the loss broke ---
 
     def loss_broke(self) -> None:
+        """Looks for numbers that are not finite in what was fed, once."""
+        if self._searched or self._searching:
+            return
         self._searching, self._searched = True, 0
         bad = []
         until = time.monotonic() + SEARCH_S

@@ -58,6 +58,7 @@ class Numerics:
         self._before: Optional[Snapshot] = None  # the newest
         self._window: Optional[Snapshot] = None  # the newest of the pair before
         self._pair_at = -1
+        self._is_ruined = False
         self._is_new = True  # its first steps have not been seen yet
 
     # --- what is trained ---
@@ -150,6 +151,9 @@ class Numerics:
             window = self._window.step if self._window is not None else 0
             facts = {"learning_rate": rate, "window": done - window, "optimizer": type(self._optimizer).__name__, "weights": told}
             self.probe.emit(WeightsSampled(at=time.time(), step=done, facts=facts))
+            if not self._is_ruined and any(weight.get("not_finite") for weight in told):
+                self._is_ruined = True  # the loss may still look as if nothing was wrong
+                batch_facts_of(self.probe).loss_broke()
             self._before = now
             if done not in EARLY or done - window >= 30:
                 self._window = now

@@ -69,20 +69,43 @@ def test_found_when_the_targets_are_out_of_reach() -> None:
     assert "a sigmoid gives 0 to 1" in verdict.summary
 
 
-def test_found_in_the_error_that_ended_the_program() -> None:
-    frames: Any = [
-        {"function": "categorical_crossentropy", "file": "/x/site-packages/keras/src/backend/nn.py", "line": 1347, "module": ""},
-        {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""},
-    ]
-    message = (
-        "Arguments `target` and `output` must have the same rank (ndim). Received: target.shape=(32,), output.shape=(32, 10)"
-    )
+def crashed(message: str, *, in_own_loss: bool = False) -> object:
+    keras: Any = {
+        "function": "error_handler",
+        "file": "/x/site-packages/keras/src/utils/traceback_utils.py",
+        "line": 122,
+        "module": "",
+    }
+    script: Any = {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""}
+    own: Any = {"function": "my_loss", "file": f"{FOLDER}/losses.py", "line": 6, "module": ""}
+    frames = [own, keras, script] if in_own_loss else [keras, script]
     error = ErrorRaised(at=T0 + 9, kind="ValueError", message=message, frames=frames, fatal=True)
     compiled = seen("compiled", 1, where=f"{FOLDER}/train.py:55")
-    verdict = loss_output_mismatch.examine(journal(started(), inside(), compiled, error))
+    return loss_output_mismatch.examine(journal(started(), inside(), compiled, error))
+
+
+RANKS = "Arguments `target` and `output` must have the same rank (ndim). Received: target.shape=(32,), output.shape=(32, 10)"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        RANKS,
+        'in user code:\n  File "/x/site-packages/tf_keras/src/losses.py", line 143\n  ValueError: Shapes (None, 1) and (None, 10) are incompatible',
+    ],
+)
+def test_found_in_the_error_that_ended_the_program(message: str) -> None:
+    verdict = crashed(message)
     assert isinstance(verdict, Found)
     assert "sparse_categorical_crossentropy" in verdict.do[0]
     assert verdict.where == "train.py:55"
+
+
+def test_clear_when_the_error_arose_in_a_loss_of_ones_own() -> None:
+    assert isinstance(crashed(RANKS, in_own_loss=True), Clear)
+    assert isinstance(
+        crashed(f'File "{FOLDER}/losses.py", line 6, in my_loss: Shapes (32, 1) and (32, 10) are incompatible'), Clear
+    )
 
 
 def test_clear_when_an_error_about_shapes_has_nothing_to_do_with_a_loss() -> None:

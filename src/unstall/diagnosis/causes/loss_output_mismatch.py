@@ -34,7 +34,7 @@ from unstall.diagnosis.loops import facts, not_inside, short
 from unstall.diagnosis.numbers import Course, course, told
 from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, Event, Frame
+from unstall.journal.events import ErrorRaised, Event
 from unstall.journal.reader import Journal
 
 EXPLAINS = (
@@ -68,6 +68,7 @@ _SHAPE_ERRORS = re.compile(
     r"must have the same (rank|shape)|[Ss]hapes .* are incompatible|logits`? and `?labels`? must (be broadcastable|have the same)"
     r"|labels\.shape.? must equal .?logits\.shape|must be the same size \(torch|Dimensions must be equal"
 )
+_LOSS_WORDS = re.compile(r"`target` and `output`|losses\.py|compile_loss|cross_?entropy")
 Said = tuple[Certainty, str, tuple[str, ...]]
 Facts = dict[str, Any]
 
@@ -235,33 +236,39 @@ def _found(run: Course, output: Facts, loss: Facts, labels: Fed | None, said: Sa
 def _crash(journal: Journal) -> Found | None:
     """An error about shapes, raised in a loss of Keras or under it."""
     for error in journal.of(ErrorRaised):
-        frames = [frame for frame in error.frames if _is_of_a_loss(frame)]
-        if not error.fatal or not frames or _in_code_called_by_keras(error) or not _SHAPE_ERRORS.search(error.message):
+        if not error.fatal or not _SHAPE_ERRORS.search(error.message) or not _is_of_a_loss(error):
             continue
         own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
         compiled = facts(journal, "compiled")
         line = place(own["file"], own["line"], program_folder(journal)) if own else None
-        loss = next((frame["function"] for frame in frames if re.search("entropy|error", frame["function"])), "the loss")
-        wants_columns = "categorical" in loss and not loss.startswith("sparse")
+        said = next((text for text in error.message.splitlines() if _SHAPE_ERRORS.search(text)), "").strip()[:200]
         return Found(
             certainty=Certainty.CERTAIN,
-            summary=f"The labels and the outputs do not have the shapes that {loss} needs. The program ended with that error.",
-            evidence=(Evidence(f"{error.kind.split('.')[-1]}: {error.message.splitlines()[0][:200]}", None, None, (error,)),),
-            do=_AS_COLUMNS if wants_columns else _AS_OUTPUTS,
+            summary="The labels and the outputs do not have the shapes that the loss needs. The program ended with that error.",
+            evidence=(Evidence(f"{error.kind.split('.')[-1]}: {said}", None, None, (error,)),),
+            do=_AS_COLUMNS if _are_class_numbers(said) else _AS_OUTPUTS,
             where=short(journal, compiled[-1].facts["where"]) if compiled else line,
             effect=Effect.STOPS,
         )
     return None
 
 
-def _in_code_called_by_keras(error: ErrorRaised) -> bool:
-    """Whether it arose in a loss or a layer of the user's own: further out, Keras called that."""
+def _is_of_a_loss(error: ErrorRaised) -> bool:
+    """Keras takes its own frames out of an error, so the message is read too. A loss of the user's own is not meant."""
     first = next((index for index, frame in enumerate(error.frames) if is_user_file(frame["file"])), len(error.frames))
-    return any("keras" in frame["file"] and not is_user_file(frame["file"]) for frame in error.frames[first:])
+    if any("keras" in frame["file"] and not is_user_file(frame["file"]) for frame in error.frames[first:]):
+        return False  # Keras called the user's code, and it arose there
+    if any(is_user_file(file) for file in re.findall(r'File "([^"]+)", line', error.message)):
+        return False
+    by_frames = any("/losses/" in frame["file"] or "entropy" in frame["function"] for frame in error.frames)
+    return by_frames or bool(_LOSS_WORDS.search(error.message))
 
 
-def _is_of_a_loss(frame: Frame) -> bool:
-    return "/losses/" in frame["file"] or frame["file"].endswith("losses.py") or "entropy" in frame["function"]
+def _are_class_numbers(message: str) -> bool:
+    """One number on one side, several on the other."""
+    shapes = [shape.strip(", ").split(",") for shape in re.findall(r"[\[(]([\dNone, ]+)[\])]", message)]
+    widths = [int(shape[-1]) if len(shape) > 1 and shape[-1].strip().isdigit() else 1 for shape in shapes]
+    return len(widths) >= 2 and min(widths) == 1 < max(widths)
 
 
 _AS_COLUMNS = (
