@@ -55,7 +55,7 @@ class TracedFunction:
         self.count += 1
         self.seconds += seconds
         if self.count > 1:
-            reason = "made anew" if cache is not self._cache else _what_changed(self._types, types) if types else ""
+            reason = "made anew" if cache is not self._cache else _what_changed(self._types, types) if types else "new shape"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
         if cache is not self._cache:
             self.objects += 1

@@ -291,7 +291,7 @@ class FunctionTraced(Event):
     calls: int = 0
     seconds: float = 0.0  # spent in all these traces
     step: int = -1
-    why: str = ""  # "made anew", or "value of step", "shape of x", "type of x": what differed most often
+    why: str = ""  # "made anew", "new shape", or "value of step", "shape of x", "type of x": what differed most often
     objects: int = 0  # how many function objects were made from these lines of code
 
 

@@ -30,6 +30,12 @@ def test_found_says_that_it_is_made_anew_or_that_shapes_differ() -> None:
     assert "shape of `words`" in shapes.summary
 
 
+def test_found_sooner_where_each_trace_takes_long() -> None:
+    slow = [traced(2 + 2 * number, number, number, 1.8 * number) for number in range(1, 25)]
+    assert isinstance(function_retracing.examine(journal(started(), inside(), *slow)), Found)
+    assert isinstance(function_retracing.examine(journal(started(), inside(), *slow[:15])), Clear)
+
+
 def test_clear_for_a_few_traces_at_the_beginning() -> None:
     traces = [traced(2 + number, 1 + number, 1 + 40 * number, 0.6 * number) for number in range(8)]
     assert isinstance(function_retracing.examine(journal(started(), inside(), *traces, now=40)), Clear)

@@ -31,6 +31,9 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("compiling_long", "eager_execution", "input_starved", "device_unused")
 LEAST_TRACES = 40  # of one function, before anything is said
+LEAST_SLOW_TRACES = 20  # the same, where they have taken LEAST_SLOW_SECONDS and most of the time
+LEAST_SLOW_SECONDS = 15.0
+LEAST_SLOW_SHARE = 0.6
 LEAST_SECONDS = 8.0  # between its first trace and its last
 CALLS_PER_TRACE = 3.0  # at most so many calls for each trace, over all and lately
 LEAST_SHARE = 0.3  # of the time since the first trace that went into tracing
@@ -56,7 +59,7 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
     """The share of the time that goes into tracing this function; None if it is traced as it should be."""
     first, last = traces[0], traces[-1]
     elapsed = last.at - first.at
-    if last.count < LEAST_TRACES or elapsed < LEAST_SECONDS or not last.calls:
+    if last.count < LEAST_SLOW_TRACES or elapsed < LEAST_SECONDS or not last.calls:
         return None
     if last.where is None and last.objects > last.count / 2:
         return None  # a function of the framework's for each of many models: as it must be
@@ -65,7 +68,8 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
     if max(last.calls / last.count, lately) > CALLS_PER_TRACE or journal.now - last.at > OVER_AFTER_S + elapsed / 4:
         return None
     share = (last.seconds - first.seconds) / elapsed
-    return share if share >= LEAST_SHARE else None
+    is_slow = last.seconds >= LEAST_SLOW_SECONDS and share >= LEAST_SLOW_SHARE
+    return share if is_slow or (last.count >= LEAST_TRACES and share >= LEAST_SHARE) else None
 
 
 def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Found:
@@ -102,6 +106,11 @@ def _reason(last: FunctionTraced, name: str, called: str | None) -> tuple[str, t
     at = f" at {called}" if called else ""
     if last.why == "made anew":
         return f"the function is made anew before it is called{at}", (f"make {name} once, outside the loop, and call it there",)
+    if last.why == "new shape":
+        return f"it is given shapes that it has not seen before{at}", (
+            "pad every batch to one length, or to a few: each new shape is compiled anew",
+            "and drop a last batch that is shorter than the others",
+        )
     kind, _, argument = last.why.partition(" of ")
     if kind == "value":
         return f"the Python value of `{argument}` differs{at}", (
