@@ -28,8 +28,8 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 
-STARVED_SHARE = 0.5  # of a step's time goes into waiting for its batch
-LEAST_WAIT_S = 0.005  # for each step: below, it is the price of a call, not a wait
+STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
+LEAST_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
 FEWEST_STEPS = 12
 LEAST_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
@@ -93,9 +93,9 @@ class Starved:
 
     @property
     def cores(self) -> float | None:
-        """Busy cores of the whole program while it trained."""
+        """Cores that the whole program used while it trained, or would have used on a machine of its own."""
         seconds = sum(host.interval_s for host in self.hosts)
-        return sum(host.cpu_cores * host.interval_s for host in self.hosts) / seconds if seconds else None
+        return sum((host.cpu_cores + host.queued_cores) * host.interval_s for host in self.hosts) / seconds if seconds else None
 
     @property
     def disk_wait_share(self) -> float:

@@ -12,6 +12,7 @@ import psutil
 from unstall.journal.events import HostSampled
 from unstall.signals import cgroup
 
+PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
 CHILDREN_EVERY_S = 3.0  # finding the children walks through all processes
 
 
@@ -31,6 +32,7 @@ class HostSampler:
         self.pid = pid
         self._before: dict[int, _Totals] = {}
         self._swap_before = (0, 0)
+        self._queued_before: dict[int, int] = {}
         self._at = 0.0
         self._children: list[int] = []
         self._children_at = 0.0
@@ -52,7 +54,8 @@ class HostSampler:
         self._cgroup = cgroup.find(self.pid) or self._cgroup  # a program may be moved, or move itself
         used, limit, kills = cgroup.read(self._cgroup)
         memories = [_memory(pid) for pid in totals]
-        threads, waiting = _threads(self.pid)
+        looks = [_threads(pid) for pid in list(totals)[:PROCESSES_LOOKED_INTO]]
+        queued_ns = {pid: look.queued_ns for pid, look in zip(totals, looks, strict=False)}
         event = HostSampled(
             at=time.time(),
             interval_s=interval,
@@ -60,7 +63,7 @@ class HostSampler:
             main_cpu_cores=self._main_cpu(totals, interval),
             rss_bytes=sum(memory_.rss for memory_ in memories),
             main_rss_bytes=memories[0].rss,
-            threads=threads,
+            threads=looks[0].count,
             processes=len(totals),
             read_bytes_s=rates.read,
             disk_read_bytes_s=rates.disk_read,
@@ -74,14 +77,20 @@ class HostSampler:
             swap_used_bytes=swap.used,
             swap_in_bytes_s=max(0, swapped[0] - self._swap_before[0]) / interval if interval else 0.0,
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
-            io_wait_threads=waiting,
+            io_wait_threads=sum(look.waiting for look in looks),
+            queued_cores=self._queued(queued_ns, interval),
             anon_bytes=sum(memory_.anon for memory_ in memories),
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
         )
-        self._before, self._at, self._swap_before = totals, now, swapped
+        self._before, self._at, self._swap_before, self._queued_before = totals, now, swapped, queued_ns
         return event
+
+    def _queued(self, queued_ns: dict[int, int], interval: float) -> float:
+        """How many threads, on average, were ready to run and had no CPU."""
+        grown = sum(max(0, total - self._queued_before.get(pid, total)) for pid, total in queued_ns.items())
+        return grown / 1e9 / interval if interval else 0.0
 
     def tree(self, now: float | None = None) -> list[int]:
         """The process and its descendants."""
@@ -177,14 +186,21 @@ def _address_space_limit(pid: int) -> int | None:
     return soft if soft != resource.RLIM_INFINITY else None
 
 
-def _threads(pid: int) -> tuple[int, int]:
-    """How many threads, and how many of them in uninterruptible sleep (waiting for a disk)."""
-    count = waiting = 0
+@dataclass
+class _Threads:
+    count: int = 0
+    waiting: int = 0  # in uninterruptible sleep: for a disk
+    queued_ns: int = 0  # up to now, of all: ready to run, waiting for a CPU
+
+
+def _threads(pid: int) -> _Threads:
+    seen = _Threads()
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
-            count += 1
+            seen.count += 1
             stat = (task / "stat").read_text()
-            waiting += stat[stat.rindex(")") + 2] == "D"
+            seen.waiting += stat[stat.rindex(")") + 2] == "D"
+            seen.queued_ns += int((task / "schedstat").read_text().split()[1])
     except (OSError, ValueError, IndexError):
-        pass
-    return count, waiting
+        pass  # it ended meanwhile, or the kernel does not tell
+    return seen

@@ -1,6 +1,6 @@
 """storage_slow: the input waits for a disk or the network, and nothing computes."""
 
-from tests.diagnosis.builders import journal, main, py, started
+from tests.diagnosis.builders import host, journal, main, py, started
 from tests.diagnosis.starving_events import DECODING, READING, generator_source, in_generator, training
 from unstall.diagnosis.causes import storage_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
@@ -45,7 +45,20 @@ def test_clear_when_the_program_computes() -> None:
 
 
 def test_clear_when_no_thread_waits_for_a_disk() -> None:
-    assert isinstance(storage_slow.examine(training(*READING, cores=0.3)), Clear)
+    assert isinstance(storage_slow.examine(training(*READING, cores=0.5)), Clear)
+
+
+def test_found_where_the_kernel_does_not_show_the_wait_but_only_reading_can_wait() -> None:
+    verdict = storage_slow.examine(training(*READING, cores=0.1))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert verdict.where == "train.py:20"
+
+
+def test_clear_on_a_crowded_machine_where_it_would_compute() -> None:
+    crowded = training(*READING, cores=0.1)
+    crowded.extend(host(at + 0.5, 0.1, queued_cores=3.0) for at in range(1, 30))
+    assert isinstance(storage_slow.examine(crowded), Clear)
 
 
 def test_clear_when_the_python_code_only_sleeps() -> None:

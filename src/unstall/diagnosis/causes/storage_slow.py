@@ -8,8 +8,8 @@ neither the CPU nor the device has much to do.
 How we know
 -----------
 The steps wait for their input, and the input waits for reading: threads are in the kernel's wait for a disk in many looks
-while the CPU has little to do; or the stack samples find the program's input code in a read from a file or the network, not
-computing.
+while the CPU has little to do; or the stage that takes the time reads files, and nothing computes; or the stack samples find
+the program's input code in a read from a file or the network, not computing.
 
 When this is wrong
 ------------------
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.input_starved import told, waiting
 from unstall.diagnosis.pipelines import Worked
-from unstall.diagnosis.starving import PythonInput, Starved, starved
+from unstall.diagnosis.starving import RESTS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, SampleFailed
 from unstall.journal.reader import Journal
@@ -51,10 +51,10 @@ def examine(journal: Journal) -> Verdict:
         return _found(looked, python, None, ())
     if looked.cores >= IDLE_CORES:
         return Clear(f"the program computes: it uses {looked.cores:.1f} cores")
-    disk = _from_disk(looked)
-    if not disk and not reads:
+    disk, hardest = _from_disk(looked), looked.hardest
+    only_reads = hardest is not None and not hardest[0].is_python and _may_read(hardest[0]) and looked.cores < RESTS_CORES
+    if not disk and not reads and not only_reads:
         return Clear("no thread waits for a disk")
-    hardest = looked.hardest
     if python is not None and (hardest is None or hardest[0].is_python):
         return _found(looked, python, None, disk) if not python.computes else Clear("the input's Python code computes")
     if hardest is not None and not _may_read(hardest[0]):
