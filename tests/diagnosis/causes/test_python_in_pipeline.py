@@ -1,6 +1,6 @@
 """python_in_pipeline: the interpreter makes the input, one piece at a time."""
 
-from tests.diagnosis.builders import T0, journal, py, started
+from tests.diagnosis.builders import T0, journal, lib, py, started, thread
 from tests.diagnosis.starving_events import DECODING, PYTHON, in_generator, in_py_function, training
 from unstall.diagnosis.causes import python_in_pipeline
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
@@ -49,3 +49,35 @@ def test_unknown_without_stacks() -> None:
 
 def test_unknown_without_a_training() -> None:
     assert isinstance(python_in_pipeline.examine(journal(started())), Unknown)
+
+
+def test_found_when_the_threads_of_the_input_leave_the_training_no_interpreter() -> None:
+    """The step needs the interpreter too, so that part of the wait hides in it."""
+    worker = thread(
+        py("data.py", "draw", 33),
+        lib("keras/src/trainers/data_adapters/py_dataset_adapter.py", "get_index", 300),
+        active=True,
+    )
+    worker["gil"] = True
+    verdict = python_in_pipeline.examine(training(wait_s=0.1, stack=worker))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "data.py:33"
+
+
+def test_clear_when_those_threads_are_ahead_and_rest() -> None:
+    resting = thread(
+        py("/usr/lib/python3.11/queue.py", "put", 140),
+        lib("keras/src/trainers/data_adapters/py_dataset_adapter.py", "_run", 500),
+    )
+    assert isinstance(python_in_pipeline.examine(training(wait_s=0.1, stack=resting)), Clear)
+
+
+def test_likely_by_the_stage_when_no_sample_met_the_function() -> None:
+    verdict = python_in_pipeline.examine(training(*PYTHON))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert verdict.where == "train.py:11"
+
+
+def test_clear_when_that_stage_only_waits() -> None:
+    assert isinstance(python_in_pipeline.examine(training(*PYTHON, cores=0.1)), Clear)
