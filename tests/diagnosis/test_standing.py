@@ -42,10 +42,19 @@ def test_a_thread_that_was_woken_for_a_moment_stands_all_the_same() -> None:
 
 def test_a_thread_that_looks_and_sleeps_in_turns_stands() -> None:
     looks = [
-        kernel(sleeper(asleep_s=0.2, runs=10, cpu_ms=50.0), at=100),
-        kernel(sleeper(asleep_s=0.1, runs=14, cpu_ms=50.3), at=102),
+        kernel(sleeper(asleep_s=0.2, runs=10 + 2 * number, cpu_ms=50 + 0.2 * number), at=100 + number) for number in range(4)
     ]
     assert standing_s(looks, pid=1, thread=1) == math.inf
+
+
+def test_one_that_was_woken_only_once_does_not_poll() -> None:
+    """As by a look at its native stack, between the second and the third."""
+    looks = [
+        kernel(sleeper(asleep_s=1.0, runs=10, cpu_ms=50.0), at=100),
+        kernel(sleeper(asleep_s=1.6, runs=10, cpu_ms=50.0), at=100.6),
+        kernel(sleeper(asleep_s=0.5, runs=13, cpu_ms=50.1), at=102),
+    ]
+    assert standing_s(looks, pid=1, thread=1) == pytest.approx(3.0)
 
 
 def test_what_the_kernel_does_not_tell_is_not_held_against_a_thread() -> None:

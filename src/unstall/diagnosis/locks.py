@@ -70,15 +70,7 @@ def is_taking_a_lock(stall: Stall, still: Still) -> bool:
         if native:
             return bool(source and source.awaits) and any(name in frame["function"] for frame in native for name in _NATIVE_WAITS)
         return bool(source and source.awaits)
-    return any(_takes(frame) for frame in _library_part(python))
-
-
-def _library_part(python: list[Frame]) -> Iterator[Frame]:
-    """The frames between the user's line and the wait."""
-    for frame in python:
-        if is_user_file(frame["file"]):
-            return
-        yield frame
+    return _takes(inner)  # the innermost: a semaphore or a condition waits deeper, and is no lock
 
 
 def _takes(frame: Frame) -> bool:

@@ -7,13 +7,14 @@ that works by what a wake-up costs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from unstall.journal.events import ThreadsSeen
 
 IDLE_CPU_MS = 0.6  # a thread that has used less between two looks has done nothing meanwhile, though it may have woken
 POLL_CPU_MS = 0.15  # a wake-up that costs less CPU has done no work: the steps of all frameworks cost more
-FEWEST_POLLS = 2
+FEWEST_LOOKS = 3
 LONG_S = 5.0  # a thread that has slept so long without waking, or that polls, stands still
 
 
@@ -27,14 +28,12 @@ def standing_s(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | No
     looks = [(at, found) for at, found in looks if found.get("asleep_s") is not None]
     if not looks:
         return None
-    if _polls([found for _, found in looks]):
-        return float("inf")
     began, (longest, cpu_ms) = looks[0][0] - looks[0][1]["asleep_s"], (looks[0][1]["asleep_s"], looks[0][1].get("cpu_ms"))
     for at, found in looks[1:]:
         if cpu_ms is None or found.get("cpu_ms") is None or found["cpu_ms"] - cpu_ms > IDLE_CPU_MS:
             began, cpu_ms = at - found["asleep_s"], found.get("cpu_ms")
         longest = max(longest, at - began, found["asleep_s"])
-    return float(longest)
+    return float("inf") if longest < LONG_S and _polls([found for _, found in looks]) else float(longest)
 
 
 def find(event: ThreadsSeen, thread: int) -> dict[str, Any] | None:
@@ -42,12 +41,13 @@ def find(event: ThreadsSeen, thread: int) -> dict[str, Any] | None:
 
 
 def _polls(looks: list[dict[str, Any]]) -> bool:
-    """Whether it woke between the looks, and each time for next to nothing."""
-    first, last = looks[0], looks[-1]
-    if first.get("runs") is None or last.get("runs") is None or first.get("cpu_ms") is None or last.get("cpu_ms") is None:
+    """Whether it woke between all the looks, and each time for next to nothing. Once is not enough: a look at native stacks
+    wakes a thread too."""
+    if len(looks) < FEWEST_LOOKS or any(look.get("runs") is None or look.get("cpu_ms") is None for look in looks):
         return False
-    runs = last["runs"] - first["runs"]
-    return bool(runs >= FEWEST_POLLS and (last["cpu_ms"] - first["cpu_ms"]) / runs < POLL_CPU_MS)
+    if any(later["runs"] <= earlier["runs"] for earlier, later in pairwise(looks)):
+        return False
+    return bool((looks[-1]["cpu_ms"] - looks[0]["cpu_ms"]) / (looks[-1]["runs"] - looks[0]["runs"]) < POLL_CPU_MS)
 
 
 def stands(seconds: float | None, least_s: float = LONG_S) -> bool:

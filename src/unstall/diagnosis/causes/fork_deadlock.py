@@ -87,11 +87,20 @@ def stuck_in(stall: Stall, still: Still) -> str | None:
         return None
     if is_taking_a_lock(stall, still):
         return "a lock"
+    if has_native_threads(stall, still):
+        return None
     name = next((name for frame in library for part, name in _FRAMEWORKS if part in frame["file"]), None)
     if name is not None:
         return name
     # Native code called straight from the user's line, asleep on a futex. Without the kernel's word that is a guess.
     return "native code" if python and not library and still.call == "futex" else None
+
+
+def has_native_threads(stall: Stall, still: Still) -> bool:
+    """Whether the child has started threads of its own that run no Python: then it may wait for those."""
+    seen = next((event for event in stall.threads if event.pid == still.pid), None)
+    python = {thread["id"] for sample in still.samples for thread in sample.threads}
+    return seen is not None and any(thread["id"] not in python for thread in seen.threads)
 
 
 def _above_user(python: list[Frame]) -> list[Frame]:
@@ -113,6 +122,12 @@ def forked_at(thread: ThreadStack) -> Frame | None:
     return None
 
 
+def _awaited(waits_in: str) -> str:
+    if waits_in == "a lock":
+        return "a lock that was taken when it was forked"
+    return f"threads{'' if waits_in == 'native code' else f' of {waits_in}'} that were not forked with it"
+
+
 def _found(stall: Stall, still: Still, child: ChildSeen, waits_in: str, folder: str) -> Found:
     users = user_frames(still.thread)
     place = where(users[0], folder) if users else None
@@ -123,11 +138,7 @@ def _found(stall: Stall, still: Still, child: ChildSeen, waits_in: str, folder: 
     )
     parent_users = user_frames(parent.thread) if parent else []
     parent_place = where(parent_users[0], folder) if parent_users else None
-    for_what = (
-        "a lock that was taken when it was forked"
-        if waits_in == "a lock"
-        else f"threads of {waits_in} that were not forked with it"
-    )
+    for_what = _awaited(waits_in)
     at = f" at {place}" if place else ""
     tail = f" It was forked at {fork_place}." if fork_place and fork_place != place else ""
     waiter = (

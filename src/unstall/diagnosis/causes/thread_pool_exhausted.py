@@ -37,7 +37,13 @@ from unstall.journal.reader import Journal
 EXPLAINS = ("generator_blocked",)
 
 _CALLED_FROM_GRAPH = "tensorflow/python/ops/script_ops.py"
-_RUNS_A_FUNCTION = ("tensorflow/python/eager/polymorphic_function/", "tensorflow/python/eager/context.py")
+_RUNS_A_FUNCTION = (
+    "tensorflow/python/eager/polymorphic_function/",
+    "tensorflow/python/eager/context.py",
+    "tensorflow/python/client/session.py",
+)
+# Where else a future may be fulfilled: then the threads that wait for one may wait for something outside their pool.
+_OTHER_SOURCES = ("asyncio/base_events.py", "concurrent/futures/process.py")
 _POOL_TASK = (("concurrent/futures/thread.py", "run"), ("multiprocessing/pool.py", "worker"))
 _POOL_THREAD = (("concurrent/futures/thread.py", "_worker"), ("multiprocessing/pool.py", "worker"))
 _FUTURE = (("concurrent/futures/_base.py", ""), ("multiprocessing/pool.py", "get"), ("multiprocessing/pool.py", "wait"))
@@ -135,7 +141,10 @@ def _python(stall: Stall, still: list[Still], folder: str) -> Found | None:
         for threads in pools.values()
         for thread in threads
     )
-    if not full or others_busy:
+    elsewhere = any(
+        part in frame["file"] for thread in stall.samples[-1].threads for frame in thread["frames"] for part in _OTHER_SOURCES
+    )
+    if not full or others_busy or elsewhere:
         return None
     name, threads = max(full.items(), key=lambda item: len(item[1]))
     standing = {each.thread["id"]: each for each in still}
