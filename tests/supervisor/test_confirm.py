@@ -58,14 +58,15 @@ def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(
     monkeypatch.chdir(tmp_path)
     program = write(tmp_path, PROGRAM)
     assert run_watched(program, backend).code == 0
-    names = ("replay_batch", "overfit_batch", "zero_input", "missing_gradients", "learning_rate")
+    names = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "missing_gradients", "learning_rate")
     story = confirm(*(part for name in names for part in ("--experiment", name)))
     seen = {row["experiment"]: row for row in story["experiments"]}
-    assert [row["failed"] for row in seen.values()] == [None] * 5
+    assert [row["failed"] for row in seen.values()] == [None] * 6
     rates = seen["learning_rate"]["facts"]
     assert rates["tenfold"] < rates["same"] < rates["tenth"]
     assert seen["missing_gradients"]["facts"]["unchanged_count"] == 0
     assert seen["zero_input"]["facts"]["loss_with_zeros"] != seen["zero_input"]["facts"]["loss_with_input"]
+    assert seen["scaled_input"]["facts"]["loss_with_scaled"] > 0
     assert seen["replay_batch"]["facts"]["step_s"] > 0
     assert (tmp_path / "after_fit").read_text() == "x", "what follows fit was run again"
 

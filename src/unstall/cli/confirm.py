@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "missing_gradients", "learning_rate")
+EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "missing_gradients", "learning_rate")
 
 
 @click.command("confirm", help=__doc__)

@@ -68,6 +68,14 @@ def _rate_too_low(event: ExperimentEnded, journal: Journal) -> tuple[bool | None
     return tenfold < same, claim
 
 
+def _scale_matters(event: ExperimentEnded, journal: Journal) -> tuple[bool | None, str]:
+    raw, scaled = float(event.facts["loss_with_input"] or math.nan), float(event.facts["loss_with_scaled"] or math.nan)
+    claim = f"after the same steps from the same start the loss is {raw:.4g}, with the inputs scaled {scaled:.4g}"
+    if math.isnan(scaled):
+        return None, claim
+    return math.isnan(raw) or scaled < CLEARLY_LESS * raw, claim
+
+
 def _cannot_learn_a_batch(event: ExperimentEnded, journal: Journal) -> tuple[bool | None, str]:
     first, least = event.facts["first_loss"], event.facts["least_loss"]
     claim = f"one batch learned by heart: loss {first} at first, {least} at best, in {event.facts['steps']} steps"
@@ -91,6 +99,9 @@ SPEAKS_FOR: dict[str, tuple[str, Judge]] = {
     "storage_slow": ("replay_batch", _replay),
     "learning_rate_too_high": ("learning_rate", _rate_too_high),
     "learning_rate_too_low": ("learning_rate", _rate_too_low),
+    "inputs_unscaled": ("scaled_input", _scale_matters),
+    "units_dead": ("overfit_batch", _cannot_learn_a_batch),
+    "gradients_vanishing": ("overfit_batch", _cannot_learn_a_batch),
     "loss_not_falling": ("overfit_batch", _cannot_learn_a_batch),
     "gradients_disconnected": ("missing_gradients", _unchanged),
     "weights_frozen": ("missing_gradients", _unchanged),

@@ -166,6 +166,28 @@ def _zeroed(value: Any) -> Any:
     return value * 0
 
 
+def scaled_input(subject: Subject) -> dict[str, Any]:
+    """The same steps with the input as it is, and brought to a size of about 1: does its size matter?"""
+    real = subject.train(subject.batches)
+    subject.restore()
+    scaled = subject.train(subject.batches, change=_scaled)
+    return {"first_loss": real[0], "loss_with_input": _tail(real), "loss_with_scaled": _tail(scaled), "steps": len(real)}
+
+
+def _scaled(value: Any) -> Any:
+    """Each column (or channel) less its mean, by its own deviation; numbers that stand for words are left alone."""
+    import sys
+
+    numpy = sys.modules["numpy"]
+    if isinstance(value, dict):
+        return {key: _scaled(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_scaled(item) for item in value)
+    array = numpy.asarray(value).astype("float32")
+    others = tuple(range(array.ndim - 1)) or None
+    return (array - array.mean(axis=others)) / (array.std(axis=others) + 1e-6)
+
+
 def missing_gradients(subject: Subject) -> dict[str, Any]:
     """A few steps: which trainable weights have not changed at all?"""
     import sys
@@ -210,6 +232,7 @@ EXPERIMENTS: dict[str, Callable[[Subject], dict[str, Any]]] = {
     "replay_batch": replay_batch,
     "overfit_batch": overfit_batch,
     "zero_input": zero_input,
+    "scaled_input": scaled_input,
     "missing_gradients": missing_gradients,
     "learning_rate": learning_rate,
 }
