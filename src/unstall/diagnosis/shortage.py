@@ -169,7 +169,7 @@ def memory_kill(journal: Journal) -> MemoryKill | None:
     if was_killed and counted is not None and (counted.in_group or _was_full(journal)):
         return MemoryKill(True, counted, None, ended, bool(counted.in_group))
     if spoken:
-        return MemoryKill(False, counted, spoken[-1], ended, True)
+        return MemoryKill(False, counted, spoken[-1], ended, counted is not None or not spoken[-1].by_group)
     if counted is not None and counted.in_group:
         return MemoryKill(False, counted, None, ended, False)
     return None

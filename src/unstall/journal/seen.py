@@ -152,6 +152,7 @@ class KernelSpoke(Event):
 
     line: str = ""
     pid: int = 0
+    by_group: bool = False  # never seen as a process of the program, but killed in its control group
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,17 @@ OF_GROUP = re.compile(r"oom-kill:.*task_memcg=([^,]*),task=.*,pid=(\d+)")
 class KernelLog:
     """What the kernel has said since this was made. Readable for root, and for all where dmesg is not restricted."""
 
-    def __init__(self) -> None:
+    def __init__(self, from_the_beginning: bool = False) -> None:
         self._file: int | None = None
         try:
             self._file = os.open(KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            os.lseek(self._file, 0, os.SEEK_END)
+            if not from_the_beginning:
+                os.lseek(self._file, 0, os.SEEK_END)
         except OSError:
             self._file = None
 
-    def read(self) -> list[str]:
-        """The messages since the last call."""
+    def read(self, since_boot_s: float = 0.0) -> list[str]:
+        """The messages since the last call, and not before that many seconds after the machine was started."""
         messages: list[str] = []
         while self._file is not None:
             try:
@@ -47,9 +48,17 @@ class KernelLog:
                 self._file = None
                 break
             head, _, text = record.decode("utf-8", "replace").partition(";")
-            if head:
-                messages.append(text.splitlines()[0] if text else "")
+            if text and _record_s(head) >= since_boot_s:
+                messages.append(text.splitlines()[0])
         return messages
+
+
+def _record_s(head: str) -> float:
+    """The time of a record, in seconds since the machine was started: `priority,number,microseconds,flags`."""
+    try:
+        return int(head.split(",")[2]) / 1e6
+    except (ValueError, IndexError):
+        return 0.0
 
 
 class KillCounter:
@@ -98,17 +107,32 @@ class KillCounter:
         return _since(self._before.get(self._group), cgroup.kills(self._group))
 
     def _kernel_lines(self, pids: Container[int]) -> list[Event]:
-        """The lines about kills of the program's own processes, or in its own group."""
-        of_group: set[int] = set()
-        events: list[Event] = []
-        for line in self._log.read():
-            grouped = OF_GROUP.search(line)
-            if grouped and self._group is not None and _is_path_of(self._group, grouped.group(1)):
-                of_group.add(int(grouped.group(2)))
-            killed = KILLED.search(line)
-            if killed and (int(killed.group(1)) in pids or int(killed.group(1)) in of_group):
-                events.append(KernelSpoke(at=time.time(), line=line, pid=int(killed.group(1))))
-        return events
+        return [*_about(self._log.read(), pids, self._group)]
+
+
+def history(pid: int, pids: Container[int]) -> list[KernelSpoke]:
+    """The kills that the log tells of since the program was started: for a program that nobody watched."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        started_s = int(stat[stat.rindex(")") + 2 :].split()[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return []
+    return _about(KernelLog(from_the_beginning=True).read(started_s), pids, cgroup.find(pid))
+
+
+def _about(lines: list[str], pids: Container[int], group: cgroup.Group | None) -> list[KernelSpoke]:
+    """The lines about kills of the program's own processes, or in its own group."""
+    of_group: set[int] = set()
+    events: list[KernelSpoke] = []
+    for line in lines:
+        grouped = OF_GROUP.search(line)
+        if grouped and group is not None and _is_path_of(group, grouped.group(1)):
+            of_group.add(int(grouped.group(2)))
+        killed = KILLED.search(line)
+        pid = int(killed.group(1)) if killed else 0
+        if pid and (pid in pids or pid in of_group):
+            events.append(KernelSpoke(at=time.time(), line=line, pid=pid, by_group=pid not in pids))
+    return events
 
 
 def _is_path_of(group: cgroup.Group, path: str) -> bool:

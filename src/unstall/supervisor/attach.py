@@ -23,7 +23,7 @@ from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.report.story import tell
 from unstall.runs import RunFolder
-from unstall.signals import stacks
+from unstall.signals import kills, stacks
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.supervisor import closer
@@ -73,7 +73,7 @@ def attach(pid: int) -> dict[str, Any]:
         looker.join(max(0.0, NATIVE_WITHIN_S - (time.monotonic() - began)))
     events += looks
     events += native
-    events += device.sample(set(host.tree()))
+    events += [*device.sample(set(host.tree())), *kills.history(pid, host.seen)]
     if device.failure:
         events.append(device.failure)
     if sampled is not None:

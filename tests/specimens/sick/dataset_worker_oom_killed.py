@@ -16,7 +16,7 @@ The kernel kills the worker, the pool starts a new one, but the batch is lost an
 import sys; from pathlib import Path; sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
 import small_machine
 
-small_machine.limit_memory(1_600_000_000)
+small_machine.limit_memory(1_000_000_000)
 
 import os  # noqa: E402
 

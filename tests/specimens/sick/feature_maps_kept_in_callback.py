@@ -3,7 +3,7 @@
 # also = []
 # where = "KEEPS THEM HERE"
 # framework = "keras-tensorflow"
-# ends = "hangs"
+# ends = "exits"
 # seconds = 60
 # near = "losses_kept_as_floats"
 # needs = []
@@ -42,7 +42,7 @@ def main() -> None:
         ]
     )
     model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
-    model.fit(images, labels, batch_size=16, epochs=400, verbose=2, callbacks=[FeatureRecorder(images[:16])])
+    model.fit(images, labels, batch_size=16, epochs=180, verbose=2, callbacks=[FeatureRecorder(images[:16])])
 
 
 if __name__ == "__main__":

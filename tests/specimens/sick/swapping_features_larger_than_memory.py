@@ -3,7 +3,7 @@
 # also = ["input_starved", "python_in_pipeline"]
 # where = ""
 # framework = "keras-jax"
-# ends = "hangs"
+# ends = "exits"
 # seconds = 60
 # near = "swap_used_but_quiet"
 # needs = ["root", "cgroup-memory", "swap"]
@@ -51,7 +51,7 @@ def main() -> None:
     model = keras.Sequential([keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
     model.compile(optimizer="adam", loss="mse")
     mark()
-    model.fit(batches(table), steps_per_epoch=20, epochs=500, verbose=2)
+    model.fit(batches(table), steps_per_epoch=20, epochs=70, verbose=2)
 
 
 if __name__ == "__main__":
