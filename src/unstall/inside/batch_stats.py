@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Optional
 
 MOST_ELEMENTS = 65_536  # of one array; larger ones are thinned out by whole rows
@@ -59,7 +60,7 @@ def thinned(array: Any, most: int = MOST_ELEMENTS) -> Any:
 
 
 def describe(role: str, name: str, array: Any, most: int = MOST_ELEMENTS) -> dict[str, Any]:
-    import numpy
+    numpy = sys.modules["numpy"]
 
     with numpy.errstate(all="ignore"):
         return _described(numpy, role, name, array, thinned(array, most))
@@ -107,7 +108,7 @@ def boxes(rows: Any) -> dict[str, int]:
 
 def first_bad_row(array: Any, until: float, clock: Any) -> Optional[int]:
     """The first row that holds a number which is not finite; None if there is none, or the time is up."""
-    import numpy
+    numpy = sys.modules["numpy"]
 
     if array.dtype.kind != "f" or array.ndim == 0:
         return None

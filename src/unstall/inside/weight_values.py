@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Optional
 
 from unstall.inside.gradients import name_of, size_of
+from unstall.inside.weak import Weak
 
 MOST_VARIABLES = 32
 MOST_ELEMENTS = 8192  # of one variable
@@ -16,6 +17,8 @@ _SLOTS = ("_velocities", "_accumulators")
 
 
 class Values:
+    model = Weak()
+
     def __init__(self, model: Any) -> None:
         self.model = model
         self.names: list[str] = []
@@ -128,7 +131,7 @@ class Values:
         array = self._thin(value)
         if array is None:
             return None
-        import numpy
+        numpy = sys.modules["numpy"]
 
         with numpy.errstate(all="ignore"):
             mean = float(array.astype("float64").mean()) / correction
@@ -137,13 +140,13 @@ class Values:
     # --- numbers about the samples ---
 
     def size(self, array: Any) -> dict[str, Any]:
-        import numpy
+        numpy = sys.modules["numpy"]
 
         bad = int(array.size - numpy.isfinite(array).sum()) if array.dtype.kind == "f" else 0
         return {"rms": None, "not_finite": bad} if bad else {"rms": rms(array)}
 
     def distance(self, array: Any, other: Any) -> Optional[float]:
-        import numpy
+        numpy = sys.modules["numpy"]
 
         with numpy.errstate(all="ignore"):
             return rms(array.astype("float64") - other.astype("float64"))
@@ -158,7 +161,7 @@ class Values:
 
 def rms(array: Any) -> Optional[float]:
     """None where it is not finite."""
-    import numpy
+    numpy = sys.modules["numpy"]
 
     if array is None or not array.size:
         return None
@@ -190,7 +193,7 @@ def _inner(variable: Any) -> Any:
 
 def _host_array(value: Any, stride: int) -> Any:
     """Every stride-th row as an array in host memory; the whole where that is as cheap."""
-    import numpy
+    numpy = sys.modules["numpy"]
 
     if hasattr(value, "detach"):
         rows = value.detach()
