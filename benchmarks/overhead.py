@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 STEP_MS = (5, 50)
-FIT_S = 1.5  # how long one fit of a pair lasts, about
+FIT_S = 4.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
 
 
 def measure(backend: str, pairs: int) -> list[dict[str, Any]]:

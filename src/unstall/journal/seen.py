@@ -156,14 +156,6 @@ class KernelSpoke(Event):
 
 
 @dataclass(frozen=True)
-class OutputSeen(Event):
-    """A line of the program's own output, where it goes to a file that can be read."""
-
-    stream: str = ""
-    line: str = ""
-
-
-@dataclass(frozen=True)
 class ExperimentEnded(Event):
     """An experiment that the user asked for (`unstall confirm`), made in a run of the program for this alone."""
 
