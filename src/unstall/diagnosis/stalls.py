@@ -58,12 +58,13 @@ class Stall:
         by_pid: dict[int, list[StackSampled]] = {}
         for sample in (*self.samples, *self.children):
             by_pid.setdefault(sample.pid, []).append(sample)
-        return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples[-LOOKED_AT:], strict)]
+        return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples, strict)]
 
-    def _still_in(self, pid: int, samples: list[StackSampled], strict: bool) -> list[Still]:
+    def _still_in(self, pid: int, all_samples: list[StackSampled], strict: bool) -> list[Still]:
+        native = next((sample for sample in reversed(all_samples) if sample.native), None)
+        samples = all_samples[-LOOKED_AT:]
         if len(samples) < LEAST_SAMPLES:
             return []
-        native = next((sample for sample in reversed(samples) if sample.native), None)
         result = []
         for thread in samples[-1].threads:
             stood = standing_s(self.threads, pid, thread["id"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.builders import T0, kernel, lib, main, native, py, sleeper, stacks, stuck, three
+from tests.diagnosis.builders import T0, journal, kernel, lib, main, native, py, sleeper, stacks, started, stuck, three
 from unstall.diagnosis.causes import collective_stuck
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ClusterSeen, SampleFailed, ThreadStack
+from unstall.journal.events import ClusterSeen, ErrorRaised, SampleFailed, ThreadStack
 
 STEP = (py("train.py", "average_gradients", 36), py("train.py", "<module>", 72))
 REDUCES = main(lib("torch/distributed/distributed_c10d.py", "all_reduce"), *STEP)
@@ -92,6 +92,22 @@ def test_clear_without_a_pulse_where_the_kernel_says_that_it_moves() -> None:
         kernel(sleeper(1, asleep_s=0.02, runs=180, cpu_ms=260.0), at=111),
     ]
     assert isinstance(collective_stuck.examine(stuck(*three(REDUCES), *looks, phase="", sure=False)), Clear)
+
+
+def test_found_from_the_error_when_the_framework_gives_up() -> None:
+    message = "[gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 1800000ms for recv operation to complete"
+    error = ErrorRaised(at=T0 + 300, kind="RuntimeError", message=message, frames=[py("train.py", "step", 36)], fatal=True)
+    verdict = collective_stuck.examine(journal(started(), error))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:36"
+
+
+def test_the_native_stack_counts_however_many_samples_follow() -> None:
+    shallow = main(lib("torch/autograd/graph.py", "_engine_run_backward"), *STEP)
+    deep = main(native("c10d::Work::wait", "libtorch_cpu.so"), lib("torch/autograd/graph.py", "_engine_run_backward"), *STEP)
+    samples = [stacks(deep, at=109, native=True), *(stacks(shallow, at=at) for at in range(110, 116))]
+    assert isinstance(collective_stuck.examine(stuck(*samples, now=120)), Found)
+    assert isinstance(collective_stuck.examine(stuck(*samples[1:], now=120)), Clear)
 
 
 def test_unknown_without_stacks() -> None:

@@ -26,18 +26,30 @@ long. Look at the process that is named here first.
 
 from __future__ import annotations
 
+import re
+
 from unstall.diagnosis import clusters
-from unstall.diagnosis.stacks import program_folder, user_frames, where
+from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import SampleFailed
+from unstall.journal.events import ErrorRaised, SampleFailed
 from unstall.journal.reader import Journal
 
 EXPLAINS = ()
 
+_DO = (
+    "give every process the same number of steps, and the same operations in the same order",
+    "look at what the process that does not take part is doing, and why",
+)
+# What the frameworks say when a collective operation has waited for longer than they allow.
+_ERRORS = re.compile(r"Timed out waiting \d+ms for (recv|send) operation|Watchdog caught collective operation timeout")
+
 
 def examine(journal: Journal) -> Verdict:
+    error = next((event for event in reversed(journal.of(ErrorRaised)) if event.fatal and _ERRORS.search(event.message)), None)
+    if error is not None:
+        return _from_error(journal, error)
     stall = current_stall(journal)
     if stall is None:
         return Clear("the program makes progress")
@@ -53,6 +65,18 @@ def examine(journal: Journal) -> Verdict:
     still, name = inside[0]
     absent = _absent(stall, {each.pid for each, _ in inside})
     return _found(journal, stall, still, name, absent)
+
+
+def _from_error(journal: Journal, error: ErrorRaised) -> Found:
+    users = [frame for frame in error.frames if is_user_file(frame["file"])]
+    line = next((text for text in error.message.splitlines() if _ERRORS.search(text)), error.message)[:200]
+    return Found(
+        Certainty.CERTAIN,
+        f"A collective operation waited for a process that did not take part, until its time was over: {line}",
+        (Evidence(f"the program ended with {error.kind}", line, None, (error,)),),
+        _DO,
+        where(users[0], program_folder(journal)) if users else None,
+    )
 
 
 def _absent(stall: Stall, inside: set[int]) -> list[Still]:
@@ -93,9 +117,6 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
         Certainty.CERTAIN if absent else Certainty.LIKELY,
         f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}",
         tuple(evidence),
-        (
-            "give every process the same number of steps, and the same operations in the same order",
-            "look at what the process that does not take part is doing, and why",
-        ),
+        _DO,
         place,
     )

@@ -49,7 +49,7 @@ _ERRORS = re.compile(
     r"|Barrier timed out.*(PjRT_Client_Connect|CoordinationService|Agent_Register|WaitForAllTasks)"
     r"|(Agent_Register|WaitForAllTasks|RegisterTask).*(DEADLINE_EXCEEDED|timed out|Deadline Exceeded)"
     r"|DEADLINE_EXCEEDED.*(RegisterTask|register|barrier)"
-    r"|Connection closed by peer \["
+    r"|gloo/transport/tcp/.*(Connection closed by peer|Connection reset by peer|Broken pipe|Connection refused)"
     r"|Collective ops is aborted by"
     r"|The following tasks are unhealthy",
     re.DOTALL,
