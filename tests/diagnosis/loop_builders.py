@@ -30,6 +30,7 @@ def weights(at: float, step: int, changed: tuple[str, ...] = (), unchanged: tupl
         "applied_at": f"{FOLDER}/train.py:44",
         "asked_at": f"{FOLDER}/train.py:43",
         "in_fit": False,
+        "asked_in_fit": False,
     }
     return seen("weights", at, step=step, changed=list(changed), unchanged=list(unchanged), **{**usual, **facts})
 

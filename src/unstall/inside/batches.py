@@ -53,6 +53,16 @@ def _arrays(value: Any) -> list[Any]:
     return []
 
 
+def larger_than_a_batch(values: dict[str, Any], rows: int) -> Optional[str]:
+    """What of these holds at least two batches' worth of examples or file names: `readings (6,400)`."""
+    for name, value in values.items():
+        is_array = hasattr(value, "strides") and hasattr(value, "shape") and len(value.shape) > 0
+        is_list = isinstance(value, (list, tuple)) and len(value) > 0
+        if rows > 0 and (is_array or is_list) and len(value) >= 2 * rows:
+            return f"{name} ({len(value):,})"
+    return None
+
+
 class Source:
     """One data set, generator or PyDataset."""
 
@@ -60,8 +70,10 @@ class Source:
         self.kind = kind
         self.varies = False
         self.batches = 0
+        self.rows = 0  # of a batch
         self.starts = 0  # iterators made
         self.ended = 0  # iterators that were used up
+        self.more: Optional[str] = None  # what the source holds more of than it gives, in words
         self.size: Optional[int] = None  # how many batches it has, if it knows; below zero: without end, or unknown
         self._probe = probe
         self._first: Optional[int] = None
@@ -82,6 +94,8 @@ class Source:
 
     def _look(self, batch: Any, where: Callable[[], Optional[str]], now: float) -> None:
         found = checksum(batch)
+        arrays = _arrays(batch)
+        self.rows = len(arrays[0]) if arrays and arrays[0].ndim > 0 else 0
         if found is None:
             self.varies = True  # cannot be told: never looked at again
             return
@@ -104,6 +118,7 @@ class Source:
             "starts": self.starts,
             "ended": self.ended,
             "cardinality": self.size,
+            "holds": self.more,
             "seconds": now - self._began,
         }
 
@@ -192,7 +207,11 @@ class LookingIterator:
     def _where(self) -> Optional[str]:
         """The line of the yield."""
         frame = getattr(self._generator, "gi_frame", None)
-        return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if frame is None:
+            return None
+        used = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
+        self._source.more = larger_than_a_batch({**used, **frame.f_locals}, self._source.rows)
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def install_generators(module: ModuleType, probe: Probe) -> None:
@@ -213,12 +232,16 @@ def install_generators(module: ModuleType, probe: Probe) -> None:
 def install_py_datasets(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.py_dataset_adapter"""
 
+    def where(dataset: Any, source: Source) -> Optional[str]:
+        source.more = larger_than_a_batch(vars(dataset), source.rows)
+        return code_place(type(dataset).__getitem__)
+
     def see(adapter: Any, batch: Any) -> None:
         source: Optional[Source] = adapter.__dict__.get(_SOURCE)
         if source is None:
             source = adapter.__dict__[_SOURCE] = Source("PyDataset", probe)
         if not source.varies:
-            source.see(batch, lambda: code_place(type(adapter.py_dataset).__getitem__))
+            source.see(batch, lambda: where(adapter.py_dataset, source))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _standardize_batch(adapter: Any, batch: Any) -> Any:

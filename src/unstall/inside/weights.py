@@ -34,6 +34,7 @@ SAMPLES_WHILE_CHANGING = 3  # weights that change need no more looking at
 MOST_LAYERS = 5000
 MOST_NAMES = 20
 MOST_VARIABLES = 50_000
+ASK_SCHEDULE_AFTER = 50  # steps without any change
 
 
 class Weights:
@@ -52,6 +53,7 @@ class Weights:
         self._watched: list[Any] = []  # weak references
         self._asked_ids: set[int] = set()
         self._asked_is_told = False
+        self._asked_in_fit = False
         self._is_described = False
         self._first: dict[int, int] = {}
         self._due = 0.0
@@ -75,7 +77,8 @@ class Weights:
 
     def _reset(self) -> None:
         self._watched, self._first, self._changing, self._due = [], {}, 0, 0.0
-        self._asked_ids, self._asked_is_told = set(), False
+        self._asked_ids, self._asked_is_told, self._asked_in_fit = set(), False, False
+        self.applied_to, self.applied_at, self.asked_at = set(), None, None
 
     def fit_began(self, model: Any) -> None:
         self._model_reference = None
@@ -109,6 +112,9 @@ class Weights:
     def asked_for(self, variables: list[Any]) -> None:
         """Gradients are asked for these."""
         if self.probe.fit_depth > 0 and not self._loop.is_open:
+            if not self._asked_in_fit:
+                self._asked_in_fit = True
+                self.asked_at = traced_place() or user_place()
             if self._is_described and not self._watched and not self._asked_is_told:
                 self._asked_is_told = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
@@ -167,7 +173,7 @@ class Weights:
         changed = [variable for variable in read if current[id(variable)] != self._first[id(variable)]]
         unchanged = [variable for variable in read if current[id(variable)] == self._first[id(variable)]]
         self._changing += bool(changed)
-        rate = learning_rate(self._optimizer, self._read)
+        rate = learning_rate(self._optimizer, self._read, ask_schedule=not changed and done >= ASK_SCHEDULE_AFTER)
         applied = [variable for variable in variables if id(variable) in self.applied_to]
         self.probe.emit(
             LoopSeen(
@@ -185,6 +191,7 @@ class Weights:
                     "applied_at": self.applied_at,
                     "asked_at": self.asked_at,
                     "in_fit": self._model is not None,
+                    "asked_in_fit": self._asked_in_fit,
                 },
             )
         )
@@ -229,13 +236,14 @@ def _is_weight(variable: Any) -> bool:
     return "seed_generator" not in name_of(variable)
 
 
-def learning_rate(optimizer: Any, read: Callable[[Any], Any]) -> Optional[float]:
-    """The rate as it is now. None if it cannot be read, or follows a schedule of its own."""
+def learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool = False) -> Optional[float]:
+    """The rate as it is now; None if it cannot be read. A schedule is code, perhaps the user's: asked only with a reason."""
     inner = getattr(optimizer, "inner_optimizer", None) or optimizer
-    rate = getattr(inner, "_learning_rate", None)
-    if rate is None or not hasattr(rate, "assign"):
-        return None
-    return as_number(read(rate))
+    rate: Any = getattr(inner, "_learning_rate", None)
+    if hasattr(rate, "assign"):
+        return as_number(read(rate))
+    steps = read(inner.iterations) if callable(rate) and ask_schedule else None
+    return None if steps is None else as_number(rate(int(steps)))
 
 
 def return_place(function: Any) -> Optional[str]:

@@ -64,6 +64,13 @@ def test_found_in_an_eager_loop_for_most_of_the_parameters() -> None:
     assert "NumPy" in verdict.do[0]
 
 
+def test_possible_when_most_of_the_model_does_not_feed_the_loss() -> None:
+    verdict = run(missing(2, ENCODER, 6, (90, 100), feeding=[]), weights(9, 250, unchanged=ENCODER))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.POSSIBLE
+    assert "does not depend on them" in verdict.summary
+
+
 def test_clear_for_a_head_that_the_loss_does_not_depend_on() -> None:
     event = missing(2, ("depth/kernel",), 6, (65, 1000), feeding=[])
     assert isinstance(run(event, weights(9, 250, unchanged=("depth/kernel",))), Clear)

@@ -10,12 +10,12 @@ How we know
 -----------
 Some of the batches are compared by a checksum of all their numbers: all were equal. For a data set we also see that an
 iterator was made for each batch and dropped after it. A data set that has one batch, or that was told to give one
-(`take(1)`), is left alone: that is how one checks on purpose that a model can learn a batch by heart. So is a generator with
-one step per epoch, which gives all its data as one batch.
+(`take(1)`), is left alone: that is how one checks on purpose that a model can learn a batch by heart. So is a generator that
+has nothing else to give: it must hold more examples, or more file names, than the one batch.
 
 When this is wrong
 ------------------
-If a generator gives one batch on purpose.
+If a generator gives one batch on purpose though it holds more.
 
 What to do
 ----------
@@ -41,17 +41,15 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    fit = current_fit(journal)
-    if fit is None:
+    if current_fit(journal) is None:
         return Clear("no training was seen")
     latest: dict[tuple[str, str | None], LoopSeen] = {}
     for event in facts(journal, "batches"):
         latest[(event.facts["source"], event.facts["where"])] = event
     if not latest:
         return Unknown("batches that pass through Python", "")
-    whole_in_one = fit.steps_per_epoch == 1  # all the data as one batch
     for event in latest.values():
-        if _is_constant(event) and not (whole_in_one and event.facts["source"] != "tf.data"):
+        if _is_constant(event):
             return _found(journal, event)
     return Clear("batches differ")
 
@@ -62,7 +60,7 @@ def _is_constant(event: LoopSeen) -> bool:
     if not seen["same"] or not enough:
         return False
     if seen["source"] != "tf.data":
-        return True
+        return bool(seen.get("holds"))  # it has more to give than it gives
     return seen["starts"] >= STARTS_PER_BATCH * seen["batches"] and seen["ended"] == 0 and seen.get("cardinality") != 1
 
 
@@ -94,6 +92,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
             effect=Effect.SPOILS,
         )
     what = "generator" if seen["source"] == "generator" else "PyDataset"
+    evidence.append(Evidence(f"your {what} has more to give: {seen['holds']}", seen["holds"], None, (event,)))
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"Every step gets the same batch: your {what} gives equal arrays each time{at}.",

@@ -11,7 +11,7 @@ How we know
 -----------
 A few steps are profiled: how long was spent inside operations, and how long in the framework's Python code between them. It
 is said only where that Python code takes most of the step, in hundreds of operations; in a loop of one's own, where eager may be
-meant, only in thousands.
+meant, only in very many.
 
 When this is wrong
 ------------------
@@ -34,7 +34,7 @@ from unstall.journal.reader import Journal
 EXPLAINS = ("device_unused",)
 LEAST_SHARE = 0.5  # of a step's time that is the framework's Python code
 LEAST_OPERATIONS = 100  # in a step, where a switch was left on
-LEAST_OPERATIONS_OWN_LOOP = 1000  # in a step of one's own loop, where eager may well be meant
+LEAST_OPERATIONS_OWN_LOOP = 700  # in a step of one's own loop, where eager may well be meant
 LEAST_STEP_S = 0.008  # shorter steps are not worth the word
 LEAST_PROFILES = 2
 LEAST_LOST_S = 5.0  # in the whole training

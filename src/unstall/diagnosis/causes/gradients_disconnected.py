@@ -10,7 +10,8 @@ How we know
 -----------
 The gradients that the step asks for are looked at: they are None, or on JAX constants of zero. The compiled step is then
 followed from the loss to the weights, to see that the loss does depend on them, and what cuts the gradient off. Weights on
-which the loss does not depend (a head that is not in use) are left alone, as are weights that change all the same.
+which the loss does not depend (a head that is not in use) are left alone unless they are most of the model, and so are weights
+that change all the same.
 
 When this is wrong
 ------------------
@@ -32,6 +33,7 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "gradients_vanishing", "learning_rate_too_low", "units_dead")
 LEAST_STEPS = 20  # that weights without a gradient must have stayed the same
+LEAST_SHARE_UNUSED = 0.5  # of the parameters, where the loss does not depend on them at all: a small part may be a spare head
 LEAST_SHARE_UNREAD = 0.5  # of the parameters, where the step leaves no graph that shows what the loss depends on
 
 _ERRORS = ("No gradients provided for any variable", "does not require grad and does not have a grad_fn")
@@ -56,10 +58,11 @@ def examine(journal: Journal) -> Verdict:
 
 def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
     changed, unchanged, sample = _sampled(journal, event)
-    if changed or event.feeding == []:
-        return None
     nothing = event.missing_parameters >= event.parameters
     share = event.missing_parameters / max(1, event.parameters)
+    unused = event.feeding == []
+    if changed or (unused and share < LEAST_SHARE_UNUSED):
+        return None
     if not nothing and event.feeding is None and (share < LEAST_SHARE_UNREAD or event.cut_at is None):
         return None
     if sample is None or not unchanged or sample.facts["step"] < LEAST_STEPS:
@@ -70,7 +73,8 @@ def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
         LEAST_STEPS,
         (sample,),
     )
-    return _found(journal, event, Certainty.CERTAIN if nothing else Certainty.LIKELY, (still,))
+    certainty = Certainty.POSSIBLE if unused and not nothing else Certainty.CERTAIN if nothing else Certainty.LIKELY
+    return _found(journal, event, certainty, (still,))
 
 
 def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[str], LoopSeen | None]:
@@ -115,7 +119,7 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
     )
     place = short(journal, event.cut_at)
     asked = short(journal, event.where)
-    cut = _cut_words(event.cut_by, place) if place else ""
+    cut = _cut_words(event.cut_by, place) if place else " The loss does not depend on them." if event.feeding == [] else ""
     share = event.missing_parameters / max(1, event.parameters)
     claim = f"{event.missing_parameters:,} of {event.parameters:,} parameters ({share * 100:.0f} %) get no gradient"
     evidence = [Evidence(claim + (f", asked for at {asked}" if asked else ""), share, None, (event,))]

@@ -27,20 +27,25 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.diagnosis.loops import current_fit, facts, listed, not_inside, short, steps_done, train_groups
+from unstall.diagnosis.stacks import is_user_file, program_folder, where
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import FitBegan, LoopSeen
+from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("loss_not_falling", "learning_rate_too_low", "gradients_vanishing")
 LEAST_STEPS = 50  # without a change, where it is seen why
 LEAST_STEPS_UNEXPLAINED = 500  # without a change, where it is not
 LEAST_SAMPLES = 2
+_OTHER_VARIABLES = "This optimizer can only be called for the variables it was originally built with"
 
 
 def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
+    error = next((event for event in journal.of(ErrorRaised) if event.fatal and _OTHER_VARIABLES in event.message), None)
+    if error is not None:
+        return _found_by_error(journal, error)
     fit = current_fit(journal)
     groups = train_groups(journal)
     if fit is None or not groups:
@@ -67,6 +72,18 @@ def examine(journal: Journal) -> Verdict:
             journal, last, steps, Certainty.LIKELY, said, None, ("look at the gradients: print their norms for one step",)
         )
     return Clear("no sign that anything is frozen by mistake")
+
+
+def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
+    frame = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary="The optimizer was built for other variables than those it is given, and refuses them.",
+        evidence=(Evidence(f"the program ended with: {error.message.splitlines()[0][:120]}", None, None, (error,)),),
+        do=("make a new optimizer for these variables, or build it with all variables that it will be given",),
+        where=where(frame, program_folder(journal)) if frame else None,
+        effect=Effect.STOPS,
+    )
 
 
 def _nothing_trainable(journal: Journal, fit: FitBegan) -> LoopSeen | None:
@@ -106,7 +123,7 @@ def _reason(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tu
             short(journal, seen["learning_rate_at"]),
             ("give a learning rate above 0; mind integer division in a schedule",),
         )
-    if seen["in_fit"]:
+    if seen["in_fit"] and not seen["asked_in_fit"]:
         return None
     asked, applied = short(journal, seen["asked_at"]), short(journal, seen["applied_at"])
     if not seen["applied"] and seen["optimizers"]:
