@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections import deque
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,24 @@ def test_a_global_dict_and_an_endless_cache_are_told(counted: Counted) -> None:
     assert holder(count, "the cache of decoded")["grown"] == 20
     KEPT_GLOBALLY.clear()
     decoded.cache_clear()
+
+
+def make_logger() -> Callable[[], None]:
+    seen: list[bytes] = []
+
+    def log() -> None:
+        seen.append(bytes(4_000))  # FEEDS THE CLOSURE
+
+    return log
+
+
+def test_a_closure_is_told(counted: Counted) -> None:
+    log = make_logger()
+    counted.look()
+    for _ in range(10):
+        log()
+    kept = holder(counted.look(), "seen")
+    assert (kept["where"], kept["sheds"]) == (line_of("# FEEDS THE CLOSURE"), False)
 
 
 def test_a_container_that_shrinks_begins_anew(counted: Counted) -> None:

@@ -1,4 +1,4 @@
-"""The containers that the program's own code can name: globals, locals of running functions, attributes, caches."""
+"""The containers that the program's own code can name: globals, locals of running functions, attributes, closures, caches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Place:
 
     name: str  # as in source: losses, self.history, CACHE
     file: str
-    scope: str  # local, attribute, global, cache
+    scope: str  # local, attribute, global, closure, cache
     owner: str  # function or class
     line: int = 0  # of the function's definition
 
@@ -112,8 +112,12 @@ def _locals_of_frame(frame: FrameType) -> Iterator[tuple[Place, Any]]:
 
 
 def _tracked() -> Iterator[tuple[Place, Any]]:
-    """What the garbage collector knows: instances of the program's own classes, generators at rest, caches."""
-    found = [each for each in gc.get_objects() if type(each) not in _not_theirs]
+    """What the garbage collector knows: instances of the program's own classes, generators at rest, closures, caches."""
+    objects = gc.get_objects()
+    found = [each for each in objects if type(each) not in _not_theirs]
+    for function in [each for each in objects if type(each) is FunctionType and each.__closure__]:
+        yield from _closure(function)
+    del objects
     instances = 0
     for each in found:
         kind = type(each)
@@ -146,6 +150,18 @@ def _attributes(instance: Any, file: str) -> Iterator[tuple[Place, Any]]:
     for name, value in list(attributes.items()):
         if not name.startswith("__"):
             yield from _nested(Place(f"self.{name}", file, "attribute", kind.__qualname__), value)
+
+
+def _closure(function: FunctionType) -> Iterator[tuple[Place, Any]]:
+    code = function.__code__
+    if not is_user_code(code):
+        return
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):  # noqa: B905 - strict= is not in Python 3.9
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue  # not set yet
+        yield from _nested(Place(name, code.co_filename, "closure", function.__qualname__, code.co_firstlineno), value)
 
 
 def _cache(wrapper: Any) -> Iterator[tuple[Place, Any]]:

@@ -50,9 +50,12 @@ def _parse(file: str) -> Optional[ast.Module]:
 
 
 def _scope(tree: ast.Module, place: Place) -> ast.AST:
-    """The class of an attribute, the function of a local, the whole module for the rest."""
+    """The class of an attribute, the function of a local, the function around a closure, the whole module for the rest."""
     last = place.owner.rpartition(".")[2]
+    outer = place.owner.partition(".<locals>")[0].rpartition(".")[2]
     for node in ast.walk(tree):
+        if place.scope == "closure" and isinstance(node, _Function) and node.name == outer:
+            return node
         if place.scope == "attribute" and isinstance(node, ast.ClassDef) and node.name == last:
             return node
         if place.scope == "local" and isinstance(node, _Function) and node.name == last and _begins(node) == place.line:

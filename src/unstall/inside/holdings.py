@@ -25,7 +25,7 @@ GROWN_BYTES = 24 << 20  # memory must have grown by so much since the last count
 LEAST_GROWTH = 4  # entries that a container must have gained to be told
 MOST_TOLD = 5
 MOST_COUNTS = 60
-COST_ALLOWANCE_S = 0.5  # CPU time for all counts, and a share of the run's time more
+COST_ALLOWANCE_S = 0.8  # CPU time for all counts, and a share of the run's time more
 COST_SHARE = 0.004
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
