@@ -53,6 +53,19 @@ model = keras.Sequential([keras.Input((12,)), layers.Dense(4, activation="softma
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
 model.fit(dataset, epochs=3, verbose=0)
 """
+OWN_MODEL = """
+class Classifier(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.scores = layers.Dense(4)
+
+    def call(self, inputs):
+        return self.scores(inputs)
+
+model = Classifier()
+model.compile(optimizer="sgd", loss=keras.losses.SparseCategoricalCrossentropy())
+model.fit(x, y, batch_size=32, epochs=2, verbose=0)
+"""
 LOOP = """
 import tensorflow as tf
 model = keras.Sequential([keras.Input((12,)), layers.Dense(8, activation="tanh"), layers.Dense(1)])
@@ -123,6 +136,14 @@ def test_batches_of_tf_data(backend: str, tmp_path: Path) -> None:
     inputs = [facts for event in journal.of(BatchSampled) for facts in event.facts["arrays"] if facts["role"] == "x"]
     assert inputs
     assert 50 < inputs[0]["rms"] < 200, "as the map made them, not as they lay in the file"
+
+
+@pytest.mark.parametrize("backend", [BACKENDS[0], BACKENDS[2], BACKENDS[3]])
+def test_what_a_loss_is_given_by_a_model_class_of_ones_own(backend: str, tmp_path: Path) -> None:
+    journal = watched(tmp_path, backend, OWN_MODEL)
+    called = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "loss_called")
+    assert (called["name"], called["from_logits"], called["shape"][-1]) == ("sparsecategoricalcrossentropy", False, 4)
+    assert called["made_by"] == "BiasAdd" or called["least"] < 0
 
 
 @pytest.mark.tensorflow

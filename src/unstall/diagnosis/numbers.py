@@ -19,13 +19,16 @@ LEAST_STEPS = 400  # before a loss is said to stand still
 LEAST_SECONDS = 6.0
 LEAST_READINGS = 6
 RISEN = 3.0  # times the loss of the start, or of guessing
+FAR = 10.0  # times the loss of guessing
+STILL_THERE = 0.6  # of the loss of a while before: less, and it is on its way down
 NOT_BETTER = 0.97  # of the loss of guessing, or of the start
 TREND = 0.01  # a fall by this share from the first half of the readings to the second is a fall
 STANDARD_ERRORS = 3.0
 EARLY = 0.02  # of the steps
 EARLY_STEPS = 100
 SOON = 40  # steps: what a training does at once
-OWN_SIZE = 0.5  # a step by more than this share of the weights' own size is a leap
+OWN_SIZE = 0.3  # a step by more than this share of the weights' own size is a leap
+LEAP_ANYWAY = 5.0  # times the weights' own size: a leap that a usual rate would have made as well
 # The largest learning rates that are usual, and those one starts with.
 LARGEST_USUAL = {
     "SGD": 0.1, "Adam": 0.01, "AdamW": 0.01, "Nadam": 0.01, "RMSprop": 0.01, "Adamax": 0.02, "Adagrad": 0.1, "Adadelta": 2.0,
@@ -46,7 +49,7 @@ class Leap:
 
 @dataclass(frozen=True)
 class Trouble:
-    """kind: not finite | risen | stuck."""
+    """kind: not finite | risen | far (above guessing, and hardly falling) | stuck."""
 
     kind: str
     loss: float | None  # where it stands now
@@ -190,10 +193,10 @@ def not_finite_now(run: Course) -> bool:
         return True
     if run.broke is None or not run.groups:
         return False
-    told = [group for group in run.groups if group.loss_is_finite is not None]
-    still = bool(told) and told[-1].loss_is_finite is False
+    later = [group for group in run.groups if group.first > run.broke.facts["step"] and group.loss_is_finite is not None]
+    again = bool(later) and later[-1].loss_is_finite is True
     # A loss scale leaves out a step that overflows: one bad loss spoils the mean of its epoch, and nothing else.
-    return (still or not told) and not (run.model.get("loss_scaled") and run.samples and not ruined_weights(run))
+    return not again and not (run.model.get("loss_scaled") and run.samples)
 
 
 def ruined_weights(run: Course) -> list[dict[str, Any]]:
@@ -211,7 +214,11 @@ def trouble(run: Course) -> Trouble | None:
     if now is None or len(run.late) < LEAST_READINGS or run.steps < LEAST_STEPS or run.seconds < LEAST_SECONDS:
         return None
     reference = level if level is not None else first
-    if reference is None or reference <= 0 or run.falls():
+    if reference is None or reference <= 0:
+        return None
+    if level is not None and _is_far(run, level):
+        return Trouble("far", run.late[-1].loss, level, (run.late[-1],))
+    if run.falls():
         return None
     worst = max(reference, first) if first is not None else reference
     if now > RISEN * worst:
@@ -219,6 +226,12 @@ def trouble(run: Course) -> Trouble | None:
     if now >= NOT_BETTER * reference:
         return Trouble("stuck", now, reference, (run.late[-1],))
     return None
+
+
+def _is_far(run: Course, level: float) -> bool:
+    """Many times above what guessing gives after long training, and not on the way down."""
+    now, before = run.late[-1].loss, run.late[len(run.late) // 2].loss
+    return now is not None and before is not None and now > FAR * level and now > STILL_THERE * before
 
 
 # --- what made a step too long? ---
@@ -238,7 +251,7 @@ def long_step(run: Course) -> tuple[str, Leap] | None:
     effective = rate * run.gain()
     # With the rate that one usually starts with, would that first step still have been a leap? Then it is not the rate's fault.
     with_usual = first.ratio * min(1.0, usual / rate)
-    if effective > largest and with_usual < OWN_SIZE * 10:
+    if effective > largest and with_usual < LEAP_ANYWAY:
         return "rate", longest
     return "gradients", longest
 

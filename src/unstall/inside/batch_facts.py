@@ -58,6 +58,9 @@ class BatchFacts:
         if described:
             self._tell("arrays", described, None)
 
+    def fit_ended(self) -> None:
+        self._tap = None  # it keeps a batch alive
+
     # --- arrays given to fit ---
 
     def arrays_given(self, x: Any, y: Any) -> None:
@@ -169,6 +172,7 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
         facts = probe.extras["batch facts"] = BatchFacts(probe)
         probe.on_fit.append(facts.fit_began)
         probe.on_step.append(facts.step_ended)
+        probe.on_fit_end.append(facts.fit_ended)
         probe.on_batch = facts.batch_passed
         probe.extras["on arrays"] = [facts.arrays_given]
         loop_of(probe).on_batch.append(lambda iterator, batch: facts.batch_passed(batch))

@@ -90,7 +90,8 @@ def _label_facts(numpy: Any, some: Any, values: Any) -> dict[str, Any]:
         facts["distinct"] = len(distinct)
         facts["lowest"] = [int(value) for value in distinct[:MOST_DISTINCT]]
         facts["highest"] = [int(value) for value in distinct[-MOST_DISTINCT:]]
-    if some.ndim >= 2 and some.shape[-1] == 4 and some.dtype.kind == "f":
+    one_hot = facts["whole"] and values.min() >= 0 and values.max() <= 1
+    if some.ndim >= 2 and some.shape[-1] == 4 and not one_hot:
         facts["boxes"] = boxes(some.reshape(-1, 4))
     return facts
 

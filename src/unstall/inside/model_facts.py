@@ -142,10 +142,10 @@ def _losses(model: Any, names: list[str]) -> list[dict[str, Any]]:
     if given is None:
         return []
     if isinstance(given, dict):
-        return [_loss(given.get(name)) for name in names] if names and all(name in names for name in given) else []
+        return [describe_loss(given.get(name)) for name in names] if names and all(name in names for name in given) else []
     if isinstance(given, (list, tuple)):
-        return [_loss(loss) for loss in given]
-    return [_loss(given)] * max(1, len(names))
+        return [describe_loss(loss) for loss in given]
+    return [describe_loss(given)] * max(1, len(names))
 
 
 def _given(model: Any) -> Any:
@@ -154,7 +154,7 @@ def _given(model: Any) -> Any:
     return given if given is not None else getattr(model, "loss", None)
 
 
-def _loss(given: Any) -> dict[str, Any]:
+def describe_loss(given: Any) -> dict[str, Any]:
     """name: as Keras's classes are called, in small letters; empty for one of the user's own."""
     if given is None:
         return {"name": "none"}

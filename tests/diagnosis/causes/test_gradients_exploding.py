@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started, steps
-from tests.diagnosis.number_builders import broke, falling, guessing, model, not_finite, run, weight, weights
+from tests.diagnosis.number_builders import broke, falling, guessing, losses, model, not_finite, run, weight, weights
 from unstall.diagnosis.causes import gradients_exploding
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event
@@ -31,6 +31,13 @@ def test_found_when_the_loss_is_astronomic_before_any_update() -> None:
     verdict = verdict_of(leap(0.02, rate=0.001), steps(0, 0, at=1.5, loss=5e9), broke(3), not_finite(), optimizer="Adam")
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
+
+
+def test_found_when_the_loss_stays_far_above_guessing() -> None:
+    far = losses(5e9, *[4e9 * 0.99**index for index in range(18)])
+    assert isinstance(verdict_of(leap(0.02, rate=0.001), far, optimizer="Adam"), Found)
+    falls = losses(5e9, *[4e9 * 0.3**index for index in range(18)])
+    assert isinstance(verdict_of(leap(0.02, rate=0.001), falls, optimizer="Adam"), Clear)
 
 
 def test_clear_when_large_gradients_are_clipped_and_it_learns() -> None:

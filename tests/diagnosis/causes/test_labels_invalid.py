@@ -51,6 +51,13 @@ def test_found_when_boxes_are_inside_out_and_the_loss_is_nan() -> None:
     assert isinstance(labels_invalid.examine(run(*events, falling())), Clear)
 
 
+def test_found_when_boxes_given_by_place_and_size_have_a_negative_size() -> None:
+    boxes = array("y", **BOXES, boxes={"rows": 12000, "inside_out": 6000, "negative_size": 2})
+    verdict = labels_invalid.examine(run(model(losses=[loss("")]), batch(array(), boxes), broke(), not_finite()))
+    assert isinstance(verdict, Found)
+    assert "2 of 12,000 have a width or a height below 0" in verdict.summary
+
+
 def test_found_in_the_error_that_ended_the_program() -> None:
     message = "Received a label value of 10 which is outside the valid range of [0, 10).  Label values: 10 6 4"
     frames: Any = [

@@ -1,9 +1,13 @@
 """loss_not_finite: a loss that is NaN for good, and NaNs that do no harm."""
 
-from tests.diagnosis.builders import FOLDER, journal, started, steps
+from typing import Any
+
+from tests.diagnosis.builders import FOLDER, T0, journal, started, steps
+from tests.diagnosis.loop_builders import inside
 from tests.diagnosis.number_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
 from unstall.diagnosis.causes import loss_not_finite
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import ErrorRaised
 
 RISKY = [{"where": f"{FOLDER}/losses.py:12", "what": "a logarithm"}]
 RUINED = weights(6, 750, weight(rms=None, not_finite=2048), weight("model/dense_1/kernel", rms=None, not_finite=4096))
@@ -59,3 +63,19 @@ def test_clear_when_the_loss_is_finite_again() -> None:
 
 def test_unknown_without_a_look_inside() -> None:
     assert isinstance(loss_not_finite.examine(journal(started())), Unknown)
+
+
+def test_found_when_the_fit_ended_at_once() -> None:
+    """TerminateOnNaN: no loss was read any more."""
+    ended = steps(700, 701, at=5.2)
+    assert isinstance(loss_not_finite.examine(run(model(), steps(0, 699, at=4, loss=0.4), broke(700), ended)), Found)
+
+
+def test_found_when_the_programs_own_check_ended_it() -> None:
+    frames: Any = [{"function": "my_loss", "file": f"{FOLDER}/losses.py", "line": 9, "module": ""}]
+    error = ErrorRaised(
+        at=T0 + 9, kind="tf.InvalidArgumentError", message="abc : Tensor had NaN values", frames=frames, fatal=True
+    )
+    verdict = loss_not_finite.examine(journal(started(), inside(), error))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "losses.py:9"

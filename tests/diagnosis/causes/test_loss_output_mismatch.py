@@ -9,7 +9,7 @@ from tests.diagnosis.loop_builders import inside, seen
 from tests.diagnosis.number_builders import array, batch, classes, falling, loss, model, output, run
 from unstall.diagnosis.causes import loss_output_mismatch
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised
+from unstall.journal.events import ErrorRaised, ModelDescribed
 
 
 def verdict_of(
@@ -147,3 +147,42 @@ def test_clear_for_a_model_class_of_ones_own() -> None:
 
 def test_unknown_without_a_look_inside() -> None:
     assert isinstance(loss_output_mismatch.examine(journal(started())), Unknown)
+
+
+def called(made_by: str | None, **facts: Any) -> object:
+    """A loss as it was called in one's own loop."""
+    usual = {"shape": [32, 8], "where": f"{FOLDER}/train.py:44", "made_by": made_by, **loss("sparsecategoricalcrossentropy")}
+    event = seen("loss_called", 1, **{**usual, **facts})
+    described = ModelDescribed(at=T0 + 1.1, facts={"own_loop": True, "optimizer": "Adam"})
+    return loss_output_mismatch.examine(run(event, described, falling(), api="own_loop"))
+
+
+def test_found_in_ones_own_loop_by_the_values() -> None:
+    verdict = called(None, least=-3.1, most=4.2)
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "train.py:44"
+
+
+def test_found_in_ones_own_loop_by_the_operation() -> None:
+    verdict = called("BiasAdd")
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert isinstance(called("Softmax", from_logits=True), Found)
+
+
+def test_clear_in_ones_own_loop() -> None:
+    assert isinstance(called("Softmax"), Clear)
+    assert isinstance(called("BiasAdd", from_logits=True), Clear)
+    assert isinstance(called(None, least=0.01, most=0.98), Clear)
+    assert isinstance(called("AddV2"), Clear), "what was added up may well be probabilities"
+
+
+@pytest.mark.parametrize(
+    ("activation", "units", "given"),
+    [("softmax", 10, loss("binarycrossentropy")), ("sigmoid", 10, loss("categoricalcrossentropy"))],
+)
+def test_found_but_not_for_certain_when_the_loss_is_of_the_other_kind(activation: str, units: int, given: dict[str, Any]) -> None:
+    verdict = verdict_of(activation, units, given)
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY

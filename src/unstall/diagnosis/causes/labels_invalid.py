@@ -111,18 +111,24 @@ def _not_finite(run: Course) -> Found | None:
 
 
 def _inside_out(run: Course) -> Found | None:
+    if not not_finite_now(run):
+        return None
     for labels in fed(run, "y"):
-        proper = labels.boxes - labels.boxes_inside_out
-        if labels.boxes_inside_out and proper >= PROPER_BOXES * labels.boxes and not_finite_now(run):
-            count = f"{labels.boxes_inside_out:,} of {labels.boxes:,}"
-            return _found(
-                run,
-                labels,
-                f"Boxes are inside out: of those looked at, {count} have their right edge left of the left one,"
-                " or the bottom above the top.",
-                Evidence(f"boxes with a negative width or height: {count}", labels.boxes_inside_out, 0, tuple(labels.events[:1])),
-                ("swap the corners of such boxes, or leave them out: `unstall data check` names them",),
-            )
+        few = (1 - PROPER_BOXES) * labels.boxes
+        if 0 < labels.boxes_inside_out <= few:  # read as corners
+            bad, what = labels.boxes_inside_out, "their right edge left of the left one, or the bottom above the top"
+        elif 0 < labels.boxes_negative <= few < labels.boxes_inside_out:  # read as a place and a size
+            bad, what = labels.boxes_negative, "a width or a height below 0"
+        else:
+            continue
+        count = f"{bad:,} of {labels.boxes:,}"
+        return _found(
+            run,
+            labels,
+            f"Boxes are inside out: of those looked at, {count} have {what}.",
+            Evidence(f"boxes with a negative width or height: {count}", bad, 0, tuple(labels.events[:1])),
+            ("swap the corners of such boxes, or leave them out: `unstall data check` names them",),
+        )
     return None
 
 

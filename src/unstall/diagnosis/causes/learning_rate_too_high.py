@@ -9,7 +9,7 @@ answer again.
 How we know
 -----------
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
-And in some step a layer's weights changed by half of their own size or more, at a rate beyond what is usual for that
+And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
 fault.
 
@@ -41,6 +41,7 @@ from unstall.diagnosis.numbers import (
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
+SURE = 1.0  # times the weights' own size
 EXPLAINS = (
     "loss_not_finite",
     "units_dead",
@@ -75,7 +76,7 @@ def _found(run: Course, bad: Trouble, leap: Leap) -> Found:
     moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
     place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
     return Found(
-        certainty=Certainty.CERTAIN if leap.ratio >= 2 * OWN_SIZE else Certainty.LIKELY,
+        certainty=Certainty.CERTAIN if leap.ratio >= SURE else Certainty.LIKELY,
         summary=f"The learning rate of {rate} is too high for {run.optimizer}: {moved}, and {in_words(bad)}.",
         evidence=(
             Evidence(moved, leap.ratio, OWN_SIZE, (leap.sample,)),
@@ -94,6 +95,8 @@ def _found(run: Course, bad: Trouble, leap: Leap) -> Found:
 def in_words(bad: Trouble) -> str:
     if bad.kind == "not finite":
         return "the loss is no longer a finite number"
+    if bad.kind == "far":
+        return f"the loss stands at {told(bad.loss)}, where guessing gives {told(bad.reference)}"
     if bad.kind == "risen":
         return f"the loss stands at {told(bad.loss)}, where it began at {told(bad.reference)} or guessing would put it"
     return f"the loss stands at {told(bad.loss)}, no better than {told(bad.reference)}, what guessing gives or it began with"

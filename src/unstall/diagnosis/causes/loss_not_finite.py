@@ -24,15 +24,23 @@ Take the bad rows out of the data, or fill them. Put a floor under every logarit
 
 from __future__ import annotations
 
+import re
+
 from unstall.diagnosis.fed import Fed, fed
 from unstall.diagnosis.loops import listed, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanishing", "gradients_disconnected")
 
 
+_CHECKED = re.compile(
+    r"Tensor had (NaN|Inf|-Inf)|detected by CheckNumerics|contains Inf|invalid value \((nan|inf)\) encountered"
+    r"|returned nan values in its"
+)
 _STOPS = {
     "tensorflow": "tf.debugging.enable_check_numerics()",
     "jax": 'jax.config.update("jax_debug_nans", True)',
@@ -44,22 +52,44 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
+    crash = _crash(journal)
+    if crash is not None:
+        return crash
     run = course(journal)
     if run is None:
         return Clear("no training was seen")
     if not not_finite_now(run):
         return Clear("the loss is finite")
     bad_inputs = [each for each in fed(run, "x") if each.not_finite]
-    why, place, do = _why(run, bad_inputs)
+    why, line, do = _why(run, bad_inputs)
     when = _when(run)
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"{when}. {why}",
         evidence=_evidence(run, bad_inputs, when),
         do=do,
-        where=short(journal, place),
+        where=short(journal, line),
         effect=Effect.SPOILS,
     )
+
+
+def _crash(journal: Journal) -> Found | None:
+    """The program asked its framework to stop at the first such number, and it did."""
+    for error in journal.of(ErrorRaised):
+        match = _CHECKED.search(error.message) if error.fatal else None
+        if match is None:
+            continue
+        own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
+        said = error.message[match.start() :].splitlines()[0][:200]
+        return Found(
+            certainty=Certainty.CERTAIN,
+            summary="A number that is not finite came up, and the program's own check for that ended it.",
+            evidence=(Evidence(f"{error.kind.split('.')[-1]}: {said}", None, None, (error,)),),
+            do=("look at the operation that the error names: a logarithm, root or division without a floor, or a bad input",),
+            where=place(own["file"], own["line"], program_folder(journal)) if own else None,
+            effect=Effect.STOPS,
+        )
+    return None
 
 
 def _when(run: Course) -> str:
@@ -99,10 +129,10 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
             ("put a floor under it: log(maximum(x, 1e-7)), sqrt(maximum(x, 1e-7)), x / maximum(count, 1)", stop),
         )
     own = next((loss.get("where") for loss in run.model.get("losses") or [] if loss.get("where")), None)
-    place = own or run.model.get("asked_at") or run.fit.where
+    nearest = own or run.model.get("asked_at") or run.fit.where
     return (
         "The inputs that were looked at are finite; where it comes from was not seen.",
-        place,
+        nearest,
         (stop, "try a tenth of the learning rate"),
     )
 
@@ -129,7 +159,7 @@ def _evidence(run: Course, bad_inputs: list[Fed], when: str) -> tuple[Evidence, 
         evidence.append(Evidence(claim, largest["rms"], None, (good[-1],)))
     described = run.model_event
     if described is not None and not bad_inputs:
-        for place in (run.model.get("risky") or [])[:2]:
-            claim = f"{place['what']} without a floor at {short(run.journal, place['where'])}"
+        for line in (run.model.get("risky") or [])[:2]:
+            claim = f"{line['what']} without a floor at {short(run.journal, line['where'])}"
             evidence.append(Evidence(claim, None, None, (described,)))
     return tuple(evidence)

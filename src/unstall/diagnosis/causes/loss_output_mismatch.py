@@ -63,6 +63,9 @@ _DISTANCES = {
     "meanabsolutepercentageerror": "the mean absolute percentage error",
 }
 _RANGES = {"sigmoid": (0.0, 1.0), "softmax": (0.0, 1.0), "tanh": (-1.0, 1.0), "hard_sigmoid": (0.0, 1.0)}
+# What an operation of TensorFlow gives, where it is the last before the loss.
+_MADE_BY = {"Softmax": "softmax", "Sigmoid": "sigmoid", "BiasAdd": "linear", "MatMul": "linear", "Relu": "relu", "Tanh": "tanh"}
+TOLERANCE = 1e-3  # of a probability
 _NO_PROBABILITIES = ("linear", "relu", "tanh", "leaky_relu", "elu", "selu", "gelu")
 _SHAPE_ERRORS = re.compile(
     r"must have the same (rank|shape)|[Ss]hapes .* are incompatible|logits`? and `?labels`? must (be broadcastable|have the same)"
@@ -83,6 +86,9 @@ def examine(journal: Journal) -> Verdict:
     run = course(journal)
     if run is None:
         return Clear("no training was seen")
+    called = _as_called(run)
+    if called is not None:
+        return called
     if run.model.get("own_step") or run.model_event is None:
         return Clear("the step, or the loss, is the program's own")
     for index, output in enumerate(run.model.get("outputs") or []):
@@ -98,7 +104,39 @@ def examine(journal: Journal) -> Verdict:
 
 def _structure(run: Course, output: Facts, loss: Facts) -> Said | None:
     """What is wrong whatever the data."""
-    return _one_unit(output, loss) or _no_probabilities(output, loss) or _applied_twice(run, output, loss)
+    return (
+        _one_unit(output, loss)
+        or _no_probabilities(output, loss)
+        or _applied_twice(run, output, loss)
+        or _of_the_other_kind(output, loss)
+    )
+
+
+def _as_called(run: Course) -> Found | None:
+    """Where Keras does not know the graph: what the loss was really given, in one's own loop or model class."""
+    if run.model.get("outputs"):
+        return None
+    for event in facts(run.journal, "loss_called"):
+        seen = event.facts
+        output = {"units": seen["shape"][-1] if seen["shape"] else None, "rank": len(seen["shape"]), "axis": -1}
+        outside = seen.get("least") is not None and (seen["least"] < -TOLERANCE or seen["most"] > 1 + TOLERANCE)
+        activation = "linear" if outside else _MADE_BY.get(seen["made_by"] or "")
+        said = _structure(run, {**output, "activation": activation}, seen)
+        if said is None:
+            continue
+        how = f"values from {told(seen['least'])} to {told(seen['most'])}" if outside else f"made by {seen['made_by']}"
+        claim = (
+            f"predictions of shape {seen['shape']}, {how}, given to {_ENTROPIES[seen['name']]}, from_logits={seen['from_logits']}"
+        )
+        return Found(
+            certainty=min(said[0], Certainty.CERTAIN if outside else Certainty.LIKELY),
+            summary=said[1],
+            evidence=(Evidence(claim, None, None, (event,)),),
+            do=said[2],
+            where=short(run.journal, run.model.get("compiled_at") or seen["where"]),
+            effect=Effect.SPOILS,
+        )
+    return None
 
 
 def _one_unit(output: Facts, loss: Facts) -> Said | None:
@@ -157,6 +195,27 @@ def _applied_twice(run: Course, output: Facts, loss: Facts) -> Said | None:
         f"The model ends in a {activation}, and {_ENTROPIES[name]} with from_logits=True applies another one. {more}",
         ("take from_logits=True away", "or take the activation off the last layer"),
     )
+
+
+def _of_the_other_kind(output: Facts, loss: Facts) -> Said | None:
+    """A softmax over many classes with the loss for yes and no, or the other way round. It trains, but not what is meant."""
+    name, activation, units = loss["name"], output["activation"], output["units"] or 0
+    if name.startswith("binary") and activation == "softmax" and units > 2:
+        return (
+            Certainty.LIKELY,
+            f"The model tells {units} classes apart by a softmax, but {_ENTROPIES[name]} treats each as a yes or no of its own.",
+            ("use categorical_crossentropy for one column per class, or sparse_categorical_crossentropy for class numbers",),
+        )
+    if name in ("categoricalcrossentropy", "sparsecategoricalcrossentropy") and activation == "sigmoid" and units > 1:
+        return (
+            Certainty.LIKELY,
+            f"The model gives {units} separate yes-or-no answers by sigmoids, but {_ENTROPIES[name]} takes them for one choice.",
+            (
+                "end the model in a softmax, if only one class can be right",
+                "or use binary_crossentropy, if several can be right at once",
+            ),
+        )
+    return None
 
 
 def _against_labels(output: Facts, loss: Facts, labels: Fed | None) -> Said | None:
