@@ -90,7 +90,7 @@ class Source:
         if now < self._due and self._looks >= LOOK_EACH_UP_TO:
             return
         self._due = now + LOOK_EVERY_S
-        self._probe.shield.within_budget("batches", self._look, batch, where, now)
+        self._probe.shield.within_budget("equal batches", self._look, batch, where, now)
 
     def _look(self, batch: Any, where: Callable[[], Optional[str]], now: float) -> None:
         found = checksum(batch)

@@ -159,7 +159,7 @@ class Weights:
         now = time.monotonic()
         if now >= self._due:
             self._due = now + SAMPLE_EVERY_S
-            self.probe.shield.within_budget("weights", self._sample, done)
+            self.probe.shield.within_budget("changes of weights", self._sample, done)
 
     def _sample(self, done: int) -> None:
         variables = [variable for reference in self._watched if (variable := reference()) is not None]
@@ -184,7 +184,7 @@ class Weights:
                     "changed": [name_of(variable) for variable in changed],
                     "unchanged": [name_of(variable) for variable in unchanged],
                     "learning_rate": rate,
-                    "learning_rate_at": self.schedule_at or self.optimizer_made_at,
+                    "learning_rate_at": self._rate_place() if rate == 0 else None,
                     "optimizers": self.optimizers,
                     "applied": bool(self.applied_to),
                     "applied_to_these": bool(applied),
@@ -195,6 +195,11 @@ class Weights:
                 },
             )
         )
+
+    def _rate_place(self) -> Optional[str]:
+        if self.schedule_at is None:
+            self.schedule_at = _schedule_place(self._optimizer)
+        return self.schedule_at or self.optimizer_made_at
 
     def _checksum(self, variable: Any) -> Optional[int]:
         value = self._read(variable)
@@ -244,6 +249,12 @@ def learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool
         return as_number(read(rate))
     steps = read(inner.iterations) if callable(rate) and ask_schedule else None
     return None if steps is None else as_number(rate(int(steps)))
+
+
+def _schedule_place(optimizer: Any) -> Optional[str]:
+    """Where a schedule of the user's own computes the rate."""
+    schedule = getattr(getattr(optimizer, "inner_optimizer", None) or optimizer, "_learning_rate", None)
+    return None if schedule is None or hasattr(schedule, "assign") else return_place(type(schedule).__call__)
 
 
 def return_place(function: Any) -> Optional[str]:
