@@ -20,6 +20,7 @@ from unstall.journal.events import (
     FitBegan,
     Frame,
     HostSampled,
+    InputDescribed,
     SourceRead,
     StackSampled,
     StepsEnded,
@@ -30,6 +31,7 @@ from unstall.journal.reader import Journal
 
 STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
 LEAST_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
+ARRAYS_WAIT_S = 0.05  # the same for arrays in memory, of which only a slice is to be cut
 FEWEST_STEPS = 12
 LEAST_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
@@ -129,9 +131,16 @@ def starved(journal: Journal) -> Starved | str:
         return "too few steps yet"
     python = _python(journal, samples, pipeline)
     waits = min(wait.share, wait.recent_share) >= STARVED_SHARE and wait.is_usual
-    if wait.each_s < LEAST_WAIT_S or not (waits or _takes_the_interpreter(wait, python)):
+    least = ARRAYS_WAIT_S if _is_in_memory(journal) else LEAST_WAIT_S
+    if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
     return Starved(wait, wait.share, python, pipeline, hosts)
+
+
+def _is_in_memory(journal: Journal) -> bool:
+    """Whether the input is arrays that the program has given whole."""
+    described = next((event for event in reversed(journal.of(InputDescribed)) if event.role == "train"), None)
+    return described is not None and described.kind == "arrays"
 
 
 def measured(groups: list[StepsEnded]) -> Wait | None:

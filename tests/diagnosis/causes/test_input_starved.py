@@ -142,3 +142,9 @@ def test_a_fit_before_this_one_does_not_count() -> None:
     starving = training(*DECODING)
     starving.extend([dataclasses.replace(fit(32.0), at=T0 + 32), steps(0, 10, at=35)])
     assert isinstance(input_starved.examine(starving), Clear)
+
+
+def test_clear_for_arrays_in_memory_on_a_crowded_machine() -> None:
+    arrays = InputDescribed(at=T0 + 0.1, kind="arrays", where="/home/user/project/train.py:90")
+    assert isinstance(input_starved.examine(training(arrays, wait_s=0.02, step_s=0.03)), Clear)
+    assert isinstance(input_starved.examine(training(wait_s=0.02, step_s=0.03)), Found)

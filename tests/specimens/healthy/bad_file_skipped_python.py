@@ -18,6 +18,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 
 def write_files(folder: Path, count: int) -> list[Path]:
@@ -43,6 +44,7 @@ def batches(paths: list[Path]):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     with tempfile.TemporaryDirectory() as folder:
         paths = write_files(Path(folder), 60)
         model = keras.Sequential([keras.layers.Dense(512, "relu"), keras.layers.Dense(128, "relu"), keras.layers.Dense(1)])

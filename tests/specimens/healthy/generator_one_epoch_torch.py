@@ -15,6 +15,7 @@ import os
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 
 def batches(count: int, size: int):
@@ -25,6 +26,7 @@ def batches(count: int, size: int):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     model = keras.Sequential([keras.layers.Dense(512, "relu"), keras.layers.Dense(256, "relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")
     model.fit(batches(1_500, 32), epochs=1, verbose=2)

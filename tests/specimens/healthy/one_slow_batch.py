@@ -16,6 +16,7 @@ import time
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 
 def batches(size: int):
@@ -30,6 +31,7 @@ def batches(size: int):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     model = keras.Sequential([keras.layers.Dense(512, "relu"), keras.layers.Dense(256, "relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")
     model.fit(batches(32), steps_per_epoch=200, epochs=4, verbose=2)

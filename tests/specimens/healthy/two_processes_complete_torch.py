@@ -11,16 +11,18 @@
 """Two PyTorch processes with averaged gradients. Rank 1 saves for three seconds now and then while rank 0 waits in the
 all_reduce, and both come to the end."""
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import die_with_parent
 
 torch.set_num_threads(1)
 rank = int(os.environ.get("RANK", "0"))
@@ -29,7 +31,7 @@ if rank == 0:
         os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", str(listener.getsockname()[1])
     other = subprocess.Popen([sys.executable, __file__], env=os.environ | {"RANK": "1"})
 else:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # the second process must not outlive the first
+    die_with_parent()
 dist.init_process_group("gloo", rank=rank, world_size=2)
 model = torch.nn.Sequential(torch.nn.Linear(10, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

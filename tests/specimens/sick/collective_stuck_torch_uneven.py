@@ -11,9 +11,7 @@
 """Two PyTorch processes average their gradients with all_reduce. Rank 1 has fewer batches, leaves the loop and waits for
 rank 0's results file, while rank 0 waits for it in the next all_reduce."""
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -25,6 +23,7 @@ import torch
 import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import die_with_parent
 from onset import mark
 
 torch.set_num_threads(1)
@@ -59,7 +58,7 @@ def main() -> None:
             os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", str(listener.getsockname()[1])
         subprocess.Popen([sys.executable, __file__], env=os.environ | {"RANK": "1"})
     else:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # the second process must not outlive the first
+        die_with_parent()
     dist.init_process_group("gloo", rank=rank, world_size=2, timeout=timedelta(hours=1))
     train(rank)
     if rank == 1:

@@ -17,6 +17,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from onset import mark  # noqa: E402
@@ -39,6 +40,7 @@ def training_batches(rows: np.ndarray):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     rows = np.random.default_rng(5).normal(size=(BATCH * 500, 33)).astype("float32")
     model = keras.Sequential([keras.layers.Dense(256, "relu"), keras.layers.Dense(256, "relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")

@@ -17,6 +17,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from onset import mark  # noqa: E402
@@ -35,6 +36,7 @@ class KeepPredictions(keras.callbacks.Callback):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     folder = mount_small_disk(12_000_000)
     random = np.random.default_rng(0)
     inputs = random.normal(size=(6_000, 64)).astype("float32")

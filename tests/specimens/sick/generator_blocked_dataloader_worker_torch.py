@@ -21,7 +21,10 @@ import keras
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import children_die_with_me
 from onset import mark
+
+children_die_with_me()
 
 SHARDS = Path("/nonexistent/unpacked")
 

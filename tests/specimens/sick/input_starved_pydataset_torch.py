@@ -18,6 +18,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from onset import mark  # noqa: E402
@@ -54,6 +55,7 @@ class Volumes(keras.utils.PyDataset):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     model = keras.Sequential([keras.layers.Dense(32, activation="relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")
     train = Volumes(compress_volumes(32), batch=24)

@@ -18,6 +18,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from onset import mark  # noqa: E402
@@ -50,6 +51,7 @@ class Scans(keras.utils.PyDataset):
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         train = Scans(write_scans(Path(folder), 560), batch=8)
         model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
