@@ -11,17 +11,19 @@
 """Two PyTorch processes. Rank 1 comes ten seconds late, as on a machine that still pulls its image; then both train a
 Keras model with averaged gradients to the end."""
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 os.environ["KERAS_BACKEND"] = "torch"
 import torch
 import torch.distributed as dist
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import die_with_parent
 
 rank = int(os.environ.get("RANK", "0"))
 if rank == 0:
@@ -29,7 +31,7 @@ if rank == 0:
         os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", str(listener.getsockname()[1])
     late = subprocess.Popen([sys.executable, __file__], env=os.environ | {"RANK": "1"})
 else:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # the second process must not outlive the first
+    die_with_parent()
     time.sleep(8)
 import keras
 

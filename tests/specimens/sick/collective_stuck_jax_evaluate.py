@@ -11,9 +11,7 @@
 """Two JAX processes sum their gradients over all devices. Only process 1 evaluates after step 200, and its evaluation does
 not come back; process 0 waits for the sum of the next step."""
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +25,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import die_with_parent
 from onset import mark
 
 index = int(os.environ.get("PROCESS_INDEX", "0"))
@@ -35,7 +34,7 @@ if index == 0:
         os.environ["COORDINATOR"] = f"127.0.0.1:{listener.getsockname()[1]}"
     subprocess.Popen([sys.executable, __file__], env=os.environ | {"PROCESS_INDEX": "1"})
 else:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # the second process must not outlive the first
+    die_with_parent()
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(os.environ["COORDINATOR"], num_processes=2, process_id=index)
 mesh = Mesh(np.array(jax.devices()), ("data",))

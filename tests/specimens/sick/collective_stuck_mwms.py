@@ -11,10 +11,8 @@
 """Two workers train with MultiWorkerMirroredStrategy in their own loop. The second stops to write a checkpoint to a volume
 that hangs; the first waits for it in the all-reduce of the next step."""
 
-import ctypes
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import die_with_parent
 from onset import mark
 
 STEPS_BEFORE_CHECKPOINT = 150
@@ -31,7 +30,7 @@ STEPS_BEFORE_CHECKPOINT = 150
 def join_cluster() -> int:
     """Set TF_CONFIG, start the second worker from the first, and return the own index."""
     if "TF_CONFIG" in os.environ:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # the second process must not outlive the first
+        die_with_parent()
         return 1
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     workers = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]

@@ -19,7 +19,10 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import children_die_with_me
 from onset import mark
+
+children_die_with_me()
 
 statistics_lock = threading.Lock()
 statistics: list[float] = []

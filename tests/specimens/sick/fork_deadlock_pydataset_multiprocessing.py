@@ -21,7 +21,10 @@ import numpy as np
 import tensorflow as tf
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
+from household import children_die_with_me
 from onset import mark
+
+children_die_with_me()
 
 
 @tf.function
