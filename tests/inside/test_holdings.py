@@ -228,6 +228,16 @@ def test_an_attribute_that_is_made_anew_each_epoch_sheds(tmp_path: Path) -> None
     assert (found.sheds, found.where) == (True, f"{file}:7")
 
 
+@pytest.mark.parametrize(("guard", "bounded"), [("if len(self.memory) < self.capacity", True), ("if state is not None", False)])
+def test_a_buffer_with_a_capacity_is_known_by_its_guard(tmp_path: Path, guard: str, bounded: bool) -> None:
+    file = tmp_path / "replay.py"
+    file.write_text(
+        "class Replay:\n    def push(self, state):\n"
+        f"        {guard}:\n            self.memory.append(state)\n        else:\n            self.memory[self.at] = state\n"
+    )
+    assert feeder(Place("self.memory", str(file), "attribute", "Replay")).bounded is bounded
+
+
 def test_sizes_of_what_is_kept() -> None:
     numpy = pytest.importorskip("numpy")
     assert newest([numpy.zeros(1_000)], 1) == ("ndarray", 8_000)

@@ -25,6 +25,7 @@ _Loop = (ast.For, ast.AsyncFor, ast.While)
 class Feeder:
     where: Optional[str]
     sheds: bool
+    bounded: bool = False  # it is added to only while it is shorter than something
 
 
 def feeder(place: Place) -> Feeder:
@@ -35,7 +36,7 @@ def feeder(place: Place) -> Feeder:
         return Feeder(None, True)
     scope, name = _scope(tree, place), place.name.partition("[")[0]
     added = _lines_that_add(scope, name)
-    return Feeder(f"{place.file}:{added[0]}" if added else None, _sheds(scope, name, place))
+    return Feeder(f"{place.file}:{added[0]}" if added else None, _sheds(scope, name, place), _is_bounded(scope, name))
 
 
 @lru_cache(maxsize=16)
@@ -91,6 +92,23 @@ def _added_to(node: ast.AST) -> Optional[str]:
 
 def _lines_that_add(scope: ast.AST, name: str) -> list[int]:
     return sorted(getattr(node, "lineno", 0) for node in ast.walk(scope) if _added_to(node) == name)
+
+
+def _is_bounded(scope: ast.AST, name: str) -> bool:
+    """`if len(memory) < capacity: memory.append(...)`, as buffers with a capacity are filled."""
+    return any(
+        _asks_length(node.test, name) and any(_added_to(inner) == name for inner in ast.walk(node))
+        for node in ast.walk(scope)
+        if isinstance(node, (ast.If, ast.While))
+    )
+
+
+def _asks_length(test: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+        and _text(node.args[0]) == name
+        for node in ast.walk(test)
+    )  # fmt: skip
 
 
 def _sheds(scope: ast.AST, name: str, place: Place) -> bool:

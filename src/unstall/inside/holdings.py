@@ -132,7 +132,7 @@ def _with_feeder(told: dict[str, Any]) -> dict[str, Any]:
     """The line of source that adds to it, looked for only in what is told."""
     place: Place = told.pop("place")
     found = feeder(place)
-    return {**told, "where": found.where, "sheds": found.sheds}
+    return {**told, "where": found.where, "sheds": found.sheds, "bounded": told["bounded"] or found.bounded}
 
 
 def own_bytes() -> int:

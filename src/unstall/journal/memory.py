@@ -30,7 +30,7 @@ class HoldingsCounted(Event):
     Each holder: name (as written: `losses`, `self.history`), kind (list, dict, ...), length, grown (since it was first
     counted), bytes_each (estimate), holds (what lies in it: "Tensor with its graph", "ndarray", ...), where (the line that
     adds to it), looks (in how many looks in a row it had grown), sheds (whether any line takes things out, or makes it anew
-    in a loop)."""
+    in a loop), bounded (whether it has a greatest length)."""
 
     memory_bytes: int = 0
     grown_bytes: int = 0  # since the first count

@@ -164,6 +164,7 @@ def test_clear_for_a_cache_of_a_set_that_fits() -> None:
 def test_clear_for_a_replay_memory_with_a_limit() -> None:
     bounded = held(50, looks=5, grown=460, grown_mib=460, kind="deque", bounded=True)
     assert isinstance(host_memory_leaking.examine(run(RISING, None, base(), bounded)), Clear)
+    assert isinstance(host_memory_leaking.examine(run(RISING, 2.0, base(), bounded)), Clear)
 
 
 def test_unknown_without_samples() -> None:

@@ -58,6 +58,8 @@ def examine(journal: Journal) -> Verdict:
         growth = growth_in_training(journal, journal.of(HoldingsCounted)[0].at, LEAST_INSIDE_S)
     if growth is not None and holder is not None:
         return _judged(journal, growth, *_from_holder(journal, growth, *holder))
+    if _fills_up(journal):
+        return Clear("a buffer with a greatest length fills up")
     traced = _made_anew(journal)
     if growth is None and traced is not None:
         growth = growth_in_training(journal, _first_step_at(journal), LEAST_S)
@@ -125,6 +127,11 @@ def _holder(journal: Journal, growth: Growth | None) -> tuple[HoldingsCounted, d
         if count.holders:
             break  # only the latest look counts: what grew before may have stopped
     return None
+
+
+def _fills_up(journal: Journal) -> bool:
+    count = journal.last(HoldingsCounted)
+    return count is not None and any(holder.get("bounded") and _accounts_for(count, holder) for holder in count.holders)
 
 
 def _looks_needed(growth: Growth | None) -> int:
