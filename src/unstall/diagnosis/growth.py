@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from unstall.journal.events import EpochEnded, FitBegan, HostSampled, StepsEnded
+from unstall.journal.events import EpochEnded, FitBegan, HostSampled, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
 
 QUARTERS = 4
@@ -25,6 +25,7 @@ EVEN_SHARE = 0.3  # the least quarter's growth, of the mean
 LASTING_SHARE = 0.6  # the last quarter's growth, of the first's: what fills up slows down
 LEAST_PASSES = 3  # after the first one
 LOOKED_BACK_S = 1200.0
+LETS_GO_S = 4.0
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,17 @@ def _training(journal: Journal, since: float) -> list[HostSampled]:
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     if not groups:
         return []
-    return [host for host in journal.since(HostSampled, since) if host.at <= groups[-1].at + 2.0]
+    return [host for host in journal.since(HostSampled, since) if host.at <= groups[-1].at]
+
+
+def _before_the_end(journal: Journal, since: float) -> list[HostSampled]:
+    """Where steps are not seen: without the last seconds of a program that has ended, in which it lets go of everything."""
+    ended = journal.last(ProcessEnded)
+    until = ended.at - LETS_GO_S if ended is not None else journal.now
+    return [host for host in journal.since(HostSampled, since) if host.at <= until]
 
 
 def growth_in_training(journal: Journal, since: float, least_s: float) -> Growth | None:
     """Growth while steps are made, however many passes: for causes that know by other means what grows."""
-    hosts = _training(journal, since) or journal.since(HostSampled, since)
+    hosts = _training(journal, since) or _before_the_end(journal, since)
     return steady_growth(hosts, least_s, Clock(journal))

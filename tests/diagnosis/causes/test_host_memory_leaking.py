@@ -120,6 +120,15 @@ def test_the_kill_at_the_end_follows_from_it() -> None:
     assert "host_memory_exhausted" in host_memory_leaking.EXPLAINS
 
 
+def test_what_is_let_go_after_the_last_step_does_not_count() -> None:
+    let_go = [*memory(RISING), *(host(60.5 + second / 2, 1.0, anon_bytes=300 * MIB) for second in range(3))]
+    events: list[Event] = [*ten_steps_a_second(60), ProcessEnded(at=T0 + 62, pid=1, exit_code=0)]
+    assert isinstance(host_memory_leaking.examine(journal(started(), *let_go, *events, *epochs(2.0, 60))), Found)
+    kept = held(50, looks=5, grown=460, grown_mib=460)
+    unseen_steps = journal(started(), *let_go, events[-1], base(), kept)
+    assert isinstance(host_memory_leaking.examine(unseen_steps), Found)
+
+
 def test_clear_when_memory_grows_in_the_first_pass_and_then_stays() -> None:
     warm = [10.0 * min(second, 20) for second in range(60)]
     assert isinstance(host_memory_leaking.examine(run(warm, 20.0)), Clear)
