@@ -18,7 +18,7 @@ def install_model(module: ModuleType, probe: Probe) -> None:
 
 
 def install_checkpoint(module: ModuleType, probe: Probe) -> None:
-    for name in ("save", "write"):
+    for name in ("save", "write", "_write"):  # CheckpointManager calls the last
         wrap(module.Checkpoint, name, _timed(probe))
 
 
