@@ -1,6 +1,6 @@
 """Runs every specimen for real, each in processes of its own, and compares the cause that is named with the true one.
 
-    python -m benchmarks.diagnosis [NAME...] [--sick | --healthy] [--attach] [--jobs 1] [--out benchmarks/results/diagnosis.json]
+    python -m benchmarks.diagnosis [NAME...] [--sick | --healthy] [--attach] [--jobs 1] [--keep FOLDER] [--out FILE]
 
 For a sick one: the expected cause, the one named first, how sure, whether the line is right, and the seconds from the
 onset (which the specimen itself marks) to the verdict. For a healthy one: any verdict at all is a false alarm. With
@@ -10,8 +10,10 @@ onset (which the specimen itself marks) to the verdict. For a healthy one: any v
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -32,7 +34,7 @@ ATTACH_AFTER_ONSET_S = 3.0
 HANG_SETTLES_S = 45.0  # how long a bare specimen may take to reach its onset
 
 
-def run_one(specimen: Specimen) -> dict[str, Any]:
+def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
     """Watched from the start, or by the Guard or watch() in the specimen itself."""
     with tempfile.TemporaryDirectory(prefix="unstall-bench-") as scratch:
         home, onset, story = Path(scratch, "home"), Path(scratch, "onset"), Path(scratch, "story.json")
@@ -43,7 +45,10 @@ def run_one(specimen: Specimen) -> dict[str, Any]:
         began = time.time()
         ended = _run(program, env, specimen, home)
         told = _story(story, home)
-        return _row(specimen, told, _verdict_at(home, told), _onset(onset, began), ended, time.time() - began)
+        row = _row(specimen, told, _verdict_at(home, told), _onset(onset, began), ended, time.time() - began)
+        if keep is not None and not row["right"]:
+            shutil.copytree(home, keep / specimen.name, dirs_exist_ok=True)
+        return row
 
 
 def _run(program: list[str], env: dict[str, str], specimen: Specimen, home: Path) -> str:
@@ -219,11 +224,12 @@ def main() -> None:
     parser.add_argument("--sick", action="store_true")
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--attach", action="store_true")
+    parser.add_argument("--keep", type=Path, help="a folder for the journals of the runs that were told wrongly")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default="benchmarks/results/diagnosis.json")
     wishes = parser.parse_args()
     specimens = chosen(wishes)
-    one = attach_one if wishes.attach else run_one
+    one = attach_one if wishes.attach else functools.partial(run_one, keep=wishes.keep)
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(wishes.jobs) as pool:
         for number, row in enumerate(pool.map(one, specimens), 1):

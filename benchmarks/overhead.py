@@ -87,11 +87,11 @@ def _calibrated(keras: Any, np: Any, step_ms: int) -> tuple[Any, Any, int]:
     while True:
         model = keras.Sequential([keras.layers.Dense(width, activation="relu") for _ in range(4)] + [keras.layers.Dense(1)])
         model.compile("sgd", "mse")
-        x, y = np.random.rand(128, width).astype("float32"), np.random.rand(128, 1).astype("float32")
+        batches = [(np.random.rand(128, width).astype("float32"), np.random.rand(128, 1).astype("float32")) for _ in range(8)]
 
-        def data(x: Any = x, y: Any = y) -> Any:
+        def data(batches: Any = batches) -> Any:
             while True:
-                yield x, y
+                yield from batches
 
         model.fit(data(), steps_per_epoch=5, epochs=1, verbose=0)
         began = time.perf_counter()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import UNSTALL, Seen
+from tests.programs import UNSTALL, Seen, run_bare, run_watched, write
 
 TRAINING = Path(__file__).parent / "training.py"
 SHAPES = [
@@ -171,3 +171,38 @@ def test_a_thousand_events_a_second_do_not_hold_up_the_program(tmp_path: Path) -
     writer.close(5.0)
     assert took < 30  # not a timing claim: it must not hang
     assert len(Tail(writer.path).read()) == 3000
+
+
+FAILING = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras, numpy as np, tensorflow as tf
+if {own_loop}:
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(x ** 2)
+            row = tf.gather(tf.range(3), tf.cast(loss, tf.int32))
+        return row, tape.gradient(loss, x)
+    for number in range(3):
+        step(tf.ones([4, 4]) * number)
+model = keras.Sequential([keras.layers.Embedding(10, 4), keras.layers.Flatten(), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.full((8, 3), 99), np.zeros((8, 1)), verbose=0)
+"""
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("own_loop", [True, False])
+def test_an_error_that_tensorflow_writes_is_written_as_alone(own_loop: bool, tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, FAILING.format(own_loop=own_loop))
+    bare, watched = (_without_numbers(run(program).err) for run in (run_bare, run_watched))
+    assert b"defined at (most recent call last)" in bare
+    assert watched == bare
+
+
+def _without_numbers(text: bytes) -> bytes:
+    """Times, process numbers and TensorFlow's running numbers of functions differ from run to run."""
+    lines = [line for line in text.splitlines() if not re.match(rb"[IWE]\d{4} ", line)]
+    return re.sub(rb"(__inference_\w+?_|\[Op:\w+?_)\d+", rb"\1", b"\n".join(lines))

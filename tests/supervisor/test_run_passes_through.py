@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -101,11 +102,11 @@ sys.exit(9)
     if pid == 0:
         os.execv(sys.executable, [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)])
     seen = b""
-    while b"terminal" not in seen:
+    while b"columns" not in seen:
         seen += os.read(terminal, 1000)
     time.sleep(0.5)
     os.write(terminal, b"\x03")
-    while b"interrupts" not in seen:
+    while not re.search(rb"interrupts \d+\s", seen):  # a read may end anywhere
         seen += os.read(terminal, 1000)
     _, status = os.waitpid(pid, 0)
     os.close(terminal)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from unstall.diagnosis.loops import not_inside
 from unstall.diagnosis.stacks import is_user_file, where
-from unstall.journal.events import ErrorRaised, ProcessEnded
+from unstall.diagnosis.verdict import Unknown
+from unstall.journal.events import ErrorRaised, FrameworkLoaded, ProcessEnded
 from unstall.journal.reader import Journal
 
 
@@ -13,6 +15,16 @@ def fatal_error(journal: Journal) -> ErrorRaised | None:
     if ended is not None and ended.exit_code == 0:
         return None
     return next((error for error in reversed(journal.of(ErrorRaised)) if error.fatal), None)
+
+
+def unseen_end(journal: Journal) -> Unknown | None:
+    """For a program that failed with nothing inside it to see why."""
+    ended = journal.last(ProcessEnded)
+    if ended is None or not ended.exit_code:
+        return None
+    if journal.first(FrameworkLoaded) is not None or journal.first(ErrorRaised) is not None:
+        return None
+    return not_inside(journal)
 
 
 def texts(error: ErrorRaised) -> list[str]:

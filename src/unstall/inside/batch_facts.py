@@ -76,14 +76,16 @@ class BatchFacts:
 
     # --- batches that TensorFlow fetches itself ---
 
-    def step_ended(self, model: Any, done: int) -> None:
+    def step_ended(self, model: Any, done: int) -> bool:
+        """Whether the next batch is wanted too."""
         tap = self._tap
         if tap is None or (not self._searching and not self._is_due()):
-            return
+            return False
         batch = self.probe.shield.within_budget("batch tap", tap.take)
         if batch is not None:
             self._batches = done
             self._see(batch)
+        return self._searching
 
     # --- batches that pass through Python ---
 

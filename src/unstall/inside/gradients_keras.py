@@ -23,6 +23,8 @@ from unstall.inside.probe import Probe
 
 MOST_TRACERS = 500_000
 MOST_OPTIMIZERS = 20
+EACH_UP_TO = 12  # steps of a fit that are looked at one by one: what is missing is missing from the start
+LATER_EVERY = 16
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -30,9 +32,14 @@ def install(module: ModuleType, probe: Probe) -> None:
     loop = loop_of(probe)
     torch_watch, jax_watch = TorchGradients(probe, loop), JaxGradients(probe, loop)
 
+    def is_due() -> bool:
+        done = probe.train.done
+        is_seldom = probe.fit_depth > 0 and not loop.is_open and done > EACH_UP_TO and not torch_watch.is_looking
+        return not is_seldom or done % LATER_EVERY == 0
+
     def make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
         def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
-            if probe.active:
+            if probe.active and is_due():
                 for see in loop.on_apply:
                     probe.shield.call("optimizers", see, optimizer, grads, trainable_variables)
                 if _backend() == "torch":
@@ -66,6 +73,7 @@ class TorchGradients:
         self._probe = probe
         self._loop = loop
         self._seen: dict[int, Optional[LayerWatch]] = {}  # optimizers with missing gradients, None: told already
+        self.is_looking = False  # at the layers, until the next step
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         began = time.monotonic()
@@ -78,12 +86,14 @@ class TorchGradients:
         watch = self._seen.get(key)
         if watch is not None:
             self._seen[key] = None
+            self.is_looking = False
             watch.stop()
             self._tell(grads, variables, watch)
         elif key not in self._seen and len(self._seen) < MOST_OPTIMIZERS and any(gradient is None for gradient in grads):
             layers = sys.modules.get("keras.src.layers.layer")
             if layers is not None and not all(gradient is None for gradient in grads):
                 self._seen[key] = LayerWatch(layers.Layer, self._probe)
+                self.is_looking = True
             else:
                 self._seen[key] = None
                 self._tell(grads, variables, None)

@@ -59,7 +59,7 @@ class Holdings:
 
     def step_ended(self, model: Any = None, steps: int = 0) -> None:
         """After each step; costs a comparison unless a look is due."""
-        self._steps += 1
+        self._steps = steps or self._steps + 1
         now = time.monotonic()
         if now < self._due:
             return

@@ -9,6 +9,7 @@ from unstall.inside import (
     batch_facts,
     batches,
     eager,
+    frames,
     gradients,
     gradients_keras,
     guessing,
@@ -29,6 +30,9 @@ from unstall.inside import (
 from unstall.inside.probe import Probe
 
 HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
+    ("keras.src.utils.traceback_utils", frames.install_shortened),
+    ("tf_keras.src.utils.traceback_utils", frames.install_shortened),
+    ("tensorflow.python.util.traceback_utils", frames.install_shortened),
     ("keras.src.callbacks.callback_list", keras_callbacks.install),
     ("tf_keras.src.callbacks", keras_callbacks.install_tf_keras),
     ("keras.src.callbacks.callback_list", numerics.install),
@@ -59,6 +63,7 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("tensorflow.python.eager.polymorphic_function.polymorphic_function", own_loop.install_functions),
     ("tensorflow.python.eager.polymorphic_function.eager_function_run", eager.install_switch),
     ("tensorflow.python.eager.polymorphic_function.tracing_compilation", traces.install),
+    ("tensorflow.python.eager.polymorphic_function.tracing_compilation", frames.install_traced),
     ("keras.src.trainers.data_adapters.array_data_adapter", guessing.install_arrays),
     ("keras.src.trainers.data_adapters.generator_data_adapter", batches.install_generators),
     ("keras.src.trainers.data_adapters.py_dataset_adapter", batches.install_py_datasets),

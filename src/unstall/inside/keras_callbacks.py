@@ -1,8 +1,8 @@
 """Follows `fit`, `evaluate` and `predict` of Keras 3 (any backend) and tf_keras through their CallbackList.
 
 The list's own methods are wrapped rather than a callback added: a callback more would switch off Keras's asynchronous
-dispatch, and would be seen by the program. Values of the logs are read seldom, and then those of the step before, which
-are ready: reading the newest would wait for the device.
+dispatch, and would be seen by the program. Losses are read seldom, and then one that is ready: reading the newest would
+wait for the device.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Optional
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
+from unstall.inside.ready import RecentLosses
 from unstall.inside.steps import as_number
 
 
@@ -31,7 +32,7 @@ class _Follower:
     def __init__(self, probe: Probe, api: str) -> None:
         self.probe = probe
         self.api = api
-        self.logs_before: Optional[dict[str, Any]] = None
+        self.losses = RecentLosses()
         self.other_began = 0.0
 
     def follow(self, callback_list: type) -> None:
@@ -78,7 +79,7 @@ class _Follower:
     def train_begin(self, callbacks: Any, logs: Any = None) -> None:
         model = getattr(callbacks, "model", None) or getattr(callbacks, "_model", None)
         params = getattr(callbacks, "params", None) or {}
-        self.logs_before = None
+        self.losses.clear()
         self.probe.fit_began(
             model,
             self.api,
@@ -92,7 +93,7 @@ class _Follower:
         self.probe.fit_ended()
 
     def epoch_begin(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
-        self.logs_before = None
+        self.losses.clear()
         self.probe.epoch_began(int(epoch))
 
     def epoch_end(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
@@ -107,11 +108,9 @@ class _Follower:
         probe = self.probe
         stamp = probe.input_stamp
         wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
-        before = self.logs_before is not None
-        read = self.logs_before if before else logs
-        probe.last_loss = logs.get("loss") if isinstance(logs, dict) else None
-        probe.step_ended(_model(callbacks), wait, lambda: _loss(read), before)
-        self.logs_before = logs
+        probe.last_loss = loss = logs.get("loss") if isinstance(logs, dict) else None
+        self.losses.add(loss)
+        probe.step_ended(_model(callbacks), wait, self.losses.read)
 
     # --- validation and prediction ---
 
@@ -141,10 +140,6 @@ class _Follower:
 
 def _model(callbacks: Any) -> Any:
     return getattr(callbacks, "_model", None) or getattr(callbacks, "model", None)
-
-
-def _loss(logs: Any) -> Optional[float]:
-    return as_number(logs.get("loss")) if isinstance(logs, dict) else None
 
 
 def _whole(value: Any) -> Optional[int]:

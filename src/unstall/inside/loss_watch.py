@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 from unstall.inside.probe import Probe
+from unstall.inside.ready import newest_ready
 from unstall.inside.steps import as_number
 from unstall.journal.events import LoopSeen
 
@@ -46,9 +47,10 @@ class LossWatch:
         now = time.monotonic()
         if now < self._due and done > EACH_UP_TO:
             return
-        self._due = now + READ_EVERY_S
-        if len(self._kept) > 1:
-            self._look(newest=len(self._kept) - 2)
+        newest = newest_ready([loss for _, loss in self._kept])
+        if len(self._kept) > 1 and newest is not None:
+            self._due = now + READ_EVERY_S
+            self._look(newest)
 
     def fit_ended(self) -> None:
         """The losses that nobody has read yet."""
@@ -101,6 +103,6 @@ def loss_watch_of(probe: Probe) -> LossWatch:
     if watch is None:
         watch = probe.extras["loss watch"] = LossWatch(probe)
         probe.on_fit.append(watch.fit_began)
-        probe.on_step.append(watch.step_ended)
+        probe.on_each_step.append(watch.step_ended)
         probe.on_fit_end.append(watch.fit_ended)
     return watch

@@ -90,7 +90,8 @@ class Numerics:
         self._is_told = False
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
-        self._optimizer = optimizer
+        if optimizer is not self._optimizer:
+            self._optimizer = optimizer
         if not self._is_told:
             self._is_told = True
             facts = describe_loop(self.probe, optimizer, self._asked_at, traced_place() or user_place())
@@ -107,7 +108,8 @@ class Numerics:
 
     # --- samples ---
 
-    def step_ended(self, model: Any, done: int) -> None:
+    def step_ended(self, model: Any, done: int) -> bool:
+        """Whether the next step is wanted too, as the second of a pair."""
         if done == 1 and model is not None and not self._values.names:
             self._values.choose(list(model.trainable_variables))  # built by its first step
         if done in EARLY and self._is_new:
@@ -118,6 +120,7 @@ class Numerics:
             self._set_due()
         elif done > 1 and done > self._pair_at and time.monotonic() >= self._due and self._pair_at < done:
             self.probe.shield.call("numerics", self._first_of_pair, done)
+        return self._pair_at == done + 1
 
     def _set_due(self) -> None:
         now = time.monotonic()

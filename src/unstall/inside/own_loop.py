@@ -17,6 +17,7 @@ from typing import Any, Optional
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
+from unstall.inside.ready import is_ready
 from unstall.inside.steps import as_number
 from unstall.inside.traces import TracedFunction, traces_of
 from unstall.journal.events import LoopSeen
@@ -48,6 +49,8 @@ class Losses:
     def see(self, now: float, find: Callable[[], Any]) -> None:
         if now < self._due:
             return
+        if self._waiting is not None and not is_ready(self._waiting):
+            return
         if self._waiting is not None:
             value = as_number(self._waiting)
             if value is not None:
@@ -55,6 +58,11 @@ class Losses:
                 self._count += 1
         self._waiting = find()
         self._due = now + READ_LOSS_EVERY_S
+
+    def settle(self) -> None:
+        """Reads the one that waits: the pass is over, and no newer one will come to make it due."""
+        self._due = 0.0
+        self.see(0.0, lambda: None)
 
     def take(self) -> Optional[float]:
         """The mean of what was read since the last time."""
@@ -121,7 +129,7 @@ class OwnLoop:
             probe.step_began_at = began
         self.losses.see(now, loss)
         probe.last_loss = loss()
-        probe.step_ended(None, None, self.losses.take)
+        probe.step_ended(None, None, lambda: (self.losses.take(), 0))
         probe.step_began()
 
     def _open(self, began: float, backend: str) -> None:
@@ -178,6 +186,7 @@ class OwnLoop:
         self._end_validation()
         now = time.monotonic()
         if source is self._set:
+            self.losses.settle()
             probe.train.flush(now, self.losses.take())
             self._epoch += 1
             probe.epoch_began(self._epoch)

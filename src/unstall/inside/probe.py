@@ -29,6 +29,9 @@ from unstall.journal.pulse import Pulse
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 
+EACH_STEP_UP_TO = 130  # further probes see each of the first steps, and later ones now and then
+SELDOM_S = 0.02
+
 
 class Probe:
     def __init__(self, run: RunFolder) -> None:
@@ -53,7 +56,10 @@ class Probe:
         self.training_thread = 0
         self.input_stamp: Optional[InputStamp] = None
         self.on_batch: Optional[Callable[[Any], None]] = None  # sees each batch that passes through Python
-        self.on_step: list[Callable[[Any, int], None]] = []  # further probes, called as (model, steps done)
+        self.on_each_step: list[Callable[[Any, int], None]] = []  # called as (model, steps done)
+        self.on_step: list[Callable[[Any, int], Optional[bool]]] = []  # the same, seldom; True: the next step too, please
+        self._seldom_due = 0.0
+        self._next_is_wanted = False
         self.on_fit: list[Callable[[Any], None]] = []
         self.on_fit_end: list[Callable[[], None]] = []
         self.last_loss: Any = None  # of the step that has just ended, unread: reading it may wait for the device
@@ -175,28 +181,38 @@ class Probe:
         self,
         model: Any,
         wait_s: Optional[float],
-        loss: Callable[[], Optional[float]],
-        loss_is_of_step_before: bool = False,
+        loss: Callable[[], tuple[Optional[float], int]],
     ) -> None:
         now = time.monotonic()
         if wait_s is None:
             wait_s, self._input_wait = self._input_wait, None
-        self.train.ended(self.step_began_at, now, wait_s, loss, loss_is_of_step_before)
+        self.train.ended(self.step_began_at, now, wait_s, loss)
         if self.phase == "first_step":
             self.phase_ended("first_step")
             self.phase_began("train")
         pulse = self._pulse
         if pulse is not None:
             pulse.steps_done(self.train.done, now)
+        done = self.train.done
+        for each in self.on_each_step:
+            self.shield.call("each step", each, model, done)
+        if now >= self._seldom_due or done <= EACH_STEP_UP_TO or self._next_is_wanted:
+            self._seldom_due = now + SELDOM_S
+            self._call_step_probes(model, done)
+
+    def _call_step_probes(self, model: Any, done: int) -> None:
+        wanted = False
         for hook in self.on_step:
-            self.shield.call(getattr(hook, "__name__", "step probe"), hook, model, self.train.done)
+            if self.shield.call(getattr(hook, "__name__", "step probe"), hook, model, done):
+                wanted = True
+        self._next_is_wanted = wanted
 
     def other_step(self, phase: str, began: float) -> None:
         """A step of a validation or prediction."""
         now = time.monotonic()
         if self.other.phase != phase:
             self.other = StepCounter(phase, self.emit)
-        self.other.ended(began, now, None, lambda: None)
+        self.other.ended(began, now, None, lambda: (None, 0))
         if self._pulse is not None:
             self._pulse.steps_done(self.train.done + self.other.done, now)
 

@@ -53,10 +53,9 @@ class StepCounter:
         began: float,
         now: float,
         wait_s: Optional[float],
-        loss: Callable[[], Optional[float]],
-        loss_is_of_step_before: bool = False,
+        loss: Callable[[], tuple[Optional[float], int]],
     ) -> None:
-        """A step ended. `loss` is asked only when a group of steps is written."""
+        """A step ended. `loss` is asked only when a group of steps is written: what it is, and how many steps ago it was."""
         if self._group_began is None:
             self._group_began = began
         seconds = now - began
@@ -69,7 +68,8 @@ class StepCounter:
         self._epoch_steps += 1
         every = EVERY_S if now - self._opened < LATER_AFTER_S else EVERY_LATER_S
         if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
-            self._write(now, loss(), self._epoch_steps - loss_is_of_step_before)
+            value, age = loss()
+            self._write(now, value, self._epoch_steps - age)
             self._start_group(now)
 
     def flush(self, now: float, loss: Optional[float] = None) -> None:

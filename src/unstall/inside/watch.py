@@ -46,7 +46,7 @@ class Watched:
                 shield.call("watch", current.input_ended, began or time.monotonic())
                 shield.call("watch", current.step_began)
                 yield batch
-                shield.call("watch", current.step_ended, None, None, lambda: as_number(self._loss))
+                shield.call("watch", current.step_ended, None, None, lambda: (as_number(self._loss), 0))
         finally:
             shield.call("watch", current.fit_ended)
 

@@ -21,7 +21,7 @@ _MISSING = (
     re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
     re.compile(r"(?P<path>\S+) not found\.?$"),
 )
-_VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|environ\[\s*['"](?P<b>\w+)['"]""")
+_VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|environ\[\s*['"](?P<b>\w+)['"]\s*\](?!\s*=[^=])""")
 
 
 def missing_path(text: str) -> str | None:

@@ -6,6 +6,7 @@ Unstall are passed on; those of the terminal reach the program directly, since b
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -13,6 +14,8 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+import psutil
 
 from unstall.errors import WrongInput
 from unstall.journal.events import ProcessEnded, SignalSent
@@ -24,6 +27,7 @@ PASSED_ON = (
 )  # fmt: skip
 FROM_KERNEL = 0x80  # si_code of a signal that the terminal made
 KILL_AFTER_S = 10.0
+FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
 
 def environment(run: RunFolder) -> dict[str, str]:
@@ -49,6 +53,7 @@ class Launched:
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
         self.ended: ProcessEnded | None = None
         self._stopping_since: float | None = None
+        self._family: list[psutil.Process] = []
         self.signals: list[SignalSent] = []
 
     def wait(self, seconds: float) -> ProcessEnded | None:
@@ -100,12 +105,26 @@ class Launched:
                 signal=by_signal,
                 stopped_by_us=self._stopping_since is not None,
             )
+            self._end_family()
 
     def stop(self) -> None:
-        """Asks the program to end; if it does not within 10 s, ends it."""
+        """Asks the program to end; if it does not within 10 s, ends it. Child processes that outlive it are ended too."""
         if self._stopping_since is None and self.ended is None:
             self._stopping_since = time.monotonic()
+            try:
+                self._family = psutil.Process(self.pid).children(recursive=True)
+            except psutil.Error:
+                self._family = []
             os.kill(self.pid, signal.SIGTERM)
+
+    def _end_family(self) -> None:
+        for child in self._family:
+            with contextlib.suppress(psutil.Error):
+                child.terminate()  # psutil makes sure that the number still means the same process
+        _, alive = psutil.wait_procs(self._family, FAMILY_ENDS_S)
+        for child in alive:
+            with contextlib.suppress(psutil.Error):
+                child.kill()
 
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""

@@ -55,7 +55,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/train.tfrecord"
         write_records(path, 48)
-        dataset = tf.data.TFRecordDataset(path).repeat(110)
+        dataset = tf.data.TFRecordDataset(path).repeat(400)
         dataset = dataset.map(parse).batch(16)  # STARVED HERE
         mark()
         train(dataset)

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
 from unstall.diagnosis.stacks import program_folder
-from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised, FrameworkLoaded, ProcessEnded
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("checkpoint_slow",)
@@ -41,10 +41,7 @@ _PART_WRITTEN = re.compile(
 def examine(journal: Journal) -> Verdict:
     error = fatal_error(journal)
     if error is None:
-        ended = journal.last(ProcessEnded)
-        if ended is not None and ended.exit_code and not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
-            return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
-        return Clear("no write failed")
+        return unseen_end(journal) or Clear("no write failed")
     full = [disk for disk in journal.of(DiskSeen) if disk.free_bytes < NO_ROOM_BYTES or disk.free_inodes == 0]
     said = next((text for text in texts(error) if _SAYS_SO.search(text)), None)
     part = next((text for text in texts(error) if _PART_WRITTEN.search(text)), None)

@@ -46,6 +46,7 @@ _MACHINERY = (
 )
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
+_OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes", "another process")
 
 
 def examine(journal: Journal) -> Verdict:
@@ -85,13 +86,22 @@ def input_frames(thread: ThreadStack) -> list[Frame]:
 def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
     """The user's frames of a main thread that waits, in its own loop, for what it would train on next."""
     frames = user_frames(still.thread)
-    if still.thread["name"] != "MainThread" or not frames or waits_for(still.thread, still.call) in (None, *_NOT_INPUT):
+    words = waits_for(still.thread, still.call)
+    if still.thread["name"] != "MainThread" or not frames or words in (None, *_NOT_INPUT):
+        return []
+    if words in _OTHERS_WORK and _has_forked_unseen(stall):
         return []
     trains = journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
     in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
     if (trains and in_generator) or (stall.began.phase in _TRAINING and _beside_training(journal, stall, frames)):
         return frames
     return []
+
+
+def _has_forked_unseen(stall: Stall) -> bool:
+    """Whether a forked child, which may well be the reason, has not been looked at often enough yet."""
+    seen = {still.pid for still in stall.still(strict=False)}
+    return any(child.forked and child.pid not in seen for child in stall.relatives)
 
 
 def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> bool:

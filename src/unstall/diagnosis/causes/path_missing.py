@@ -24,12 +24,11 @@ missing.
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
-from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
-    FrameworkLoaded,
     LoopSeen,
     PathLooked,
     PatternMatchedNothing,
@@ -52,9 +51,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the program runs")
     if ended.exit_code == 0:
         return _of_emptiness(journal)
-    if not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
-        return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
-    return Clear("no path was missing")
+    return unseen_end(journal) or Clear("no path was missing")
 
 
 def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
-from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, FrameworkLoaded, PipelineBuilt, ProcessEnded, StepsEnded
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import ErrorRaised, FileMet, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
 
 # (what decoders and readers say, what it means)
@@ -68,10 +68,7 @@ _DECODERS = ("Decode", "ParseExample", "ParseSingleExample")
 def examine(journal: Journal) -> Verdict:
     error = fatal_error(journal)
     if error is None:
-        ended = journal.last(ProcessEnded)
-        if ended is not None and ended.exit_code and not journal.of(FrameworkLoaded) and not journal.of(ErrorRaised):
-            return Unknown("the probe inside the program, which sees its errors", "start it with: unstall run -- python …")
-        return Clear("no record was damaged")
+        return unseen_end(journal) or Clear("no record was damaged")
     for text in texts(error):
         for pattern, meaning in _SAYINGS:
             said = pattern.search(text)
