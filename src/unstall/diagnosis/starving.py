@@ -7,8 +7,10 @@ that make it, the CPU that those threads use, and TensorFlow's measurement of it
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
@@ -258,18 +260,25 @@ def _described(
 
 
 def _cores(journal: Journal, samples: tuple[StackSampled, ...], threads: set[int]) -> float | None:
-    """How much these threads ran or were ready to run, all together, between the first and the last look at each."""
+    """How much these threads ran or were ready to run, all together. Threads may be made anew with each epoch, so it is summed
+    from look to look, over the threads that both of them saw."""
     seen = [event for event in journal.since(ThreadsSeen, samples[0].at - 1.0) if event.pid == samples[0].pid]
-    shares = []
-    for thread in threads:
-        looks = [(event.at, look) for event in seen if (look := find(event, thread)) is not None]
-        looks = [(at, look) for at, look in looks if look.get("cpu_ms") is not None]
-        if len(looks) < 2 or looks[-1][0] - looks[0][0] < LEAST_SECONDS / 2:
-            continue
-        ran = looks[-1][1]["cpu_ms"] - looks[0][1]["cpu_ms"]
-        queued = (looks[-1][1].get("queued_ms") or 0.0) - (looks[0][1].get("queued_ms") or 0.0)
-        shares.append((ran + queued) / 1000 / (looks[-1][0] - looks[0][0]))
-    return sum(shares) if shares else None
+    ran_ms, watched_s = 0.0, 0.0
+    for before, after in itertools.pairwise(seen):
+        pairs = [(find(before, thread), find(after, thread)) for thread in threads]
+        spent = [_ready_ms(new) - _ready_ms(old) for old, new in pairs if _is_timed(old) and _is_timed(new)]
+        if spent:
+            ran_ms += sum(spent)
+            watched_s += after.at - before.at
+    return ran_ms / 1000 / watched_s if watched_s >= LEAST_SECONDS / 2 else None
+
+
+def _is_timed(look: dict[str, Any] | None) -> bool:
+    return look is not None and look.get("cpu_ms") is not None
+
+
+def _ready_ms(look: dict[str, Any] | None) -> float:
+    return 0.0 if look is None else (look.get("cpu_ms") or 0.0) + (look.get("queued_ms") or 0.0)
 
 
 # --- a loop of one's own over a Python generator: no wait is measured there ---

@@ -133,8 +133,11 @@ def _progress(journal: Journal) -> dict[str, Any]:
     fit = journal.last(FitBegan)
     host = journal.last(HostSampled)
     began = journal.first(RunStarted) or journal.first(ProgramStarted)
+    done = last.last if last else None
+    if stall is not None and stall.began.step > 0:  # the pulse knows of steps that were not written any more
+        done = max(done or 0, stall.began.step - 1)
     return {
-        "step": last.last if last else None,
+        "step": done,
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,

@@ -8,7 +8,7 @@
 # near = "shuffle_fills_quickly"
 # needs = []
 # ///
-"""shuffle() stands behind the decoding with a buffer of 50,000 pictures: no step until all of them are decoded."""
+"""shuffle() stands behind the decoding with a buffer of 500,000 pictures: no step until all of them are decoded."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def decode(encoded):
 def make_dataset():
     dataset = tf.data.Dataset.from_tensor_slices(encode_pictures(16)).repeat()
     dataset = dataset.map(decode)
-    dataset = dataset.shuffle(buffer_size=50_000)  # FILLING HERE
+    dataset = dataset.shuffle(buffer_size=500_000)  # FILLING HERE
     return dataset.batch(32).prefetch(2)
 
 

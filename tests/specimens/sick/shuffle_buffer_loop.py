@@ -8,7 +8,7 @@
 # near = "shuffle_fills_quickly"
 # needs = []
 # ///
-"""An own loop that shuffles 6,000 costly spectra. The buffer takes most of a minute to fill, then training runs."""
+"""An own loop that shuffles 24,000 costly spectra. The buffer takes most of a minute to fill, then training runs."""
 
 import sys
 from pathlib import Path
@@ -35,10 +35,10 @@ def train_step(weights, bands, targets):
 
 
 def main() -> None:
-    seeds = tf.data.Dataset.range(6_400)
+    seeds = tf.data.Dataset.range(26_000)
     dataset = (
         seeds.map(spectrum)
-        .shuffle(6_000, seed=1)  # FILLING HERE
+        .shuffle(24_000, seed=1)  # FILLING HERE
         .batch(64)
     )
     weights = tf.Variable(tf.zeros([64, 1]))

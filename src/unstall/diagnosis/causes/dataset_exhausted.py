@@ -61,7 +61,7 @@ def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[S
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"{kind} ended after {made:,} of the {asked:,} steps that were asked for ({fit.steps_per_epoch:,} in each of "
-        f"{fit.epochs} epochs), in epoch {epoch}: the model was trained {100 * made / asked:.0f} % of what it seems.",
+        f"{fit.epochs} epochs), first in epoch {epoch}: so far {100 * made / asked:.0f} % of the training that was asked for.",
         evidence=(
             Evidence(f"Keras said: {warned.message.split(';')[0].strip()}", None, None, (warned,)),
             Evidence(f"{made:,} steps were made, {asked:,} asked for", made, asked, tuple(groups[-1:]) or (fit,)),
