@@ -1,0 +1,1 @@
+"""The data side: formats become examples, examples are checked, and become batches. Needs NumPy and a decoder: unstall[data]."""

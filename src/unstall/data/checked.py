@@ -1,0 +1,100 @@
+"""What the problems are examined on: a data set, its boxes as one table, and what the images themselves say."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unstall.data.example import DataSet, Example, Finding, Flags, Floats, Integers, Origin
+
+
+class Severity(enum.Enum):
+    """How much a defect matters. Only BREAKS makes `unstall data check` end with 1."""
+
+    BREAKS = "breaks"  # stops a run, gives a NaN, or is left out in silence
+    HARMS = "harms"  # the training runs, and learns something wrong or less
+    NOTE = "note"  # worth knowing; rightly there in many data sets
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """What the bytes of one image say. `error` is empty for an image that decodes whole."""
+
+    bytes: int
+    kind: str  # by its first bytes: 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff' …; empty: none that is known
+    width: int = 0  # as stored, before any EXIF turn
+    height: int = 0
+    mode: str = ""  # 'RGB', 'L', 'CMYK', 'RGBA', 'P', 'I;16' …
+    orientation: int = 1  # EXIF
+    error: str = ""
+    likeness: int | None = None  # a 64-bit difference hash: near-identical images differ in few bits
+
+
+@dataclass(frozen=True)
+class Table:
+    """Every box of a data set as columns. `row` is the example's, `box` the row within it."""
+
+    row: Integers
+    box: Integers
+    boxes: Floats
+    classes: Integers
+    crowd: Flags
+    difficult: Flags
+    width: Floats  # of the box's image: of the image itself where it was read, else as annotated; NaN where unknown
+    height: Floats
+
+
+@dataclass(frozen=True)
+class Checked:
+    data: DataSet
+    images: Mapping[int, ImageFacts]  # by row; empty where images were not looked at
+
+    @cached_property
+    def table(self) -> Table:
+        examples = self.data.examples
+        counts = np.array([example.count for example in examples], np.int64)
+        row = np.repeat(np.arange(len(examples), dtype=np.int32), counts)
+        starts = np.cumsum(counts) - counts
+        sizes = np.array([self.size(index) or (np.nan, np.nan) for index in range(len(examples))], np.float64).reshape(-1, 2)
+        return Table(
+            row=row,
+            box=(np.arange(int(counts.sum())) - np.repeat(starts, counts)).astype(np.int32),
+            boxes=_joined([example.boxes for example in examples], (0, 4), np.float64),
+            classes=_joined([example.classes for example in examples], (0,), np.int32),
+            crowd=_joined([example.crowd for example in examples], (0,), np.bool_),
+            difficult=_joined([example.difficult for example in examples], (0,), np.bool_),
+            width=sizes[row, 0],
+            height=sizes[row, 1],
+        )
+
+    def size(self, row: int) -> tuple[float, float] | None:
+        """Of the image itself where it was read, else as the annotation says."""
+        facts, example = self.images.get(row), self.data.examples[row]
+        if facts is not None and facts.width:
+            return float(facts.width), float(facts.height)
+        return (float(example.width), float(example.height)) if example.width and example.height else None
+
+    def box_finding(self, problem: str, index: int, message: str) -> Finding:
+        """About the box in this row of the table."""
+        example, box = self.data.examples[int(self.table.row[index])], int(self.table.box[index])
+        return Finding(problem, message, box_origin(example, box), example.name, box)
+
+    def image_finding(self, problem: str, row: int, message: str) -> Finding:
+        example = self.data.examples[row]
+        return Finding(problem, message, example.origin, example.name)
+
+
+def box_origin(example: Example, box: int) -> Origin:
+    origin = example.origin
+    if example.box_lines is None:
+        return Origin(origin.file, origin.line, origin.field or f"box {box + 1}")
+    number = int(example.box_lines[box])
+    return Origin(origin.file, None, origin.field.format(number)) if "{}" in origin.field else Origin(origin.file, number)
+
+
+def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(empty, kind)
