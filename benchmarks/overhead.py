@@ -3,8 +3,9 @@
     python -m benchmarks.overhead [--pairs 24] [--backends tensorflow,jax,torch] [--out benchmarks/results/overhead.json]
 
 A pair is two short fits of the same model on the same data, one with the probe on and the watcher running, one with the
-probe off and the watcher stopped (SIGSTOP), in random order. The overhead of a pair is the ratio of their times per
-step; the table shows the median over all pairs and its 95 % interval.
+probe off and the watcher stopped (SIGSTOP), the first of them first in every other pair. The overhead of a pair is the ratio
+of their times; the table shows the median over all pairs and its 95 % interval, by the clock and by the CPU time of the process.
+The framework computes in one thread: with as many threads as cores, whatever else the machine does is measured too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 STEP_MS = (5, 50)
-FIT_S = 4.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
+ENVIRONMENT = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1"}
+FIT_S = 3.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
 
 
 def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
@@ -33,6 +35,8 @@ def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
     import unstall
     from unstall.inside import probe
 
+    _compute_in_one_thread(backend)
+
     unstall.Guard(quiet=True)
     current = probe.current()
     assert current is not None
@@ -41,27 +45,43 @@ def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
     rows = []
     for step_ms in STEP_MS:
         model, data, steps = _calibrated(keras, np, step_ms)
-        watcher_cpu, watcher_wall, ratios, bare_ms = 0.0, 0.0, [], []
-        for _ in range(pairs):
+        watcher_cpu, watcher_wall, ratios, cpu_ratios, bare_ms = 0.0, 0.0, [], [], []
+        for number in range(pairs):
             seconds: dict[str, float] = {}
-            for kind in random.sample(["bare", "guarded"], 2):
+            own_s: dict[str, float] = {}
+            for kind in ("bare", "guarded") if number % 2 else ("guarded", "bare"):
                 current.active = kind == "guarded"
                 os.kill(watcher, signal.SIGCONT if current.active else signal.SIGSTOP)
-                cpu, began = _cpu_s(watcher), time.perf_counter()
+                cpu, own, began = _cpu_s(watcher), time.process_time(), time.perf_counter()
                 model.fit(data(), steps_per_epoch=steps, epochs=1, verbose=0)
                 seconds[kind] = time.perf_counter() - began
+                own_s[kind] = time.process_time() - own
                 if current.active:
                     watcher_cpu += _cpu_s(watcher) - cpu
                     watcher_wall += seconds[kind]
             ratios.append(seconds["guarded"] / seconds["bare"])
+            cpu_ratios.append(own_s["guarded"] / own_s["bare"])
             bare_ms.append(1000 * seconds["bare"] / steps)
         os.kill(watcher, signal.SIGCONT)
-        rows.append(_row(backend, step_ms, bare_ms, ratios, watcher_cpu / watcher_wall, _rss_mib(watcher)))
+        used = {"watcher_core_percent": round(100 * watcher_cpu / watcher_wall, 2), "watcher_mib": round(_rss_mib(watcher), 1)}
+        rows.append({**_row(backend, step_ms, bare_ms, ratios, cpu_ratios), **used})
     return rows
 
 
-def _row(backend: str, step_ms: int, bare_ms: list[float], ratios: list[float], cpu: float, rss: float) -> dict[str, Any]:
+def _compute_in_one_thread(backend: str) -> None:
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+    elif backend == "torch":
+        import torch
+
+        torch.set_num_threads(1)  # JAX is told by XLA_FLAGS, before it starts
+
+
+def _row(backend: str, step_ms: int, bare_ms: list[float], ratios: list[float], cpu_ratios: list[float]) -> dict[str, Any]:
     low, high = _median_interval(ratios)
+    cpu_low, cpu_high = _median_interval(cpu_ratios)
     return {
         "backend": backend,
         "wanted_step_ms": step_ms,
@@ -69,8 +89,8 @@ def _row(backend: str, step_ms: int, bare_ms: list[float], ratios: list[float], 
         "pairs": len(ratios),
         "overhead_percent": round(100 * (statistics.median(ratios) - 1), 3),
         "interval_percent": [round(100 * (low - 1), 3), round(100 * (high - 1), 3)],
-        "watcher_core_percent": round(100 * cpu, 2),
-        "watcher_mib": round(rss, 1),
+        "cpu_overhead_percent": round(100 * (statistics.median(cpu_ratios) - 1), 3),
+        "cpu_interval_percent": [round(100 * (cpu_low - 1), 3), round(100 * (cpu_high - 1), 3)],
     }
 
 
@@ -141,7 +161,9 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for backend in wishes.backends.split(","):
         command = [sys.executable, "-m", "benchmarks.overhead", "--measure", backend, "--pairs", str(wishes.pairs)]
-        done = subprocess.run(command, env={**os.environ, "KERAS_BACKEND": backend}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env={**os.environ, **ENVIRONMENT, "KERAS_BACKEND": backend}, capture_output=True, text=True, check=False
+        )
         line = next((line for line in done.stdout.splitlines() if line.startswith("ROWS ")), None)
         if line is None:
             raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
@@ -155,20 +177,33 @@ def show(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(title="overhead of watching")
-    for name in ("backend", "step", "pairs", "overhead (median)", "95 % interval", "watcher CPU", "watcher memory"):
+    for name in (
+        "backend",
+        "step",
+        "pairs",
+        "overhead",
+        "95 % interval",
+        "of CPU time",
+        "95 % interval",
+        "watcher CPU",
+        "memory",
+    ):
         table.add_column(name, justify="right" if name != "backend" else "left")
     for row in rows:
         low, high = row["interval_percent"]
+        cpu_low, cpu_high = row["cpu_interval_percent"]
         table.add_row(
             row["backend"],
             f"{row['step_ms']:.1f} ms",
             str(row["pairs"]),
             f"{row['overhead_percent']:+.2f} %",
             f"{low:+.2f} … {high:+.2f} %",
+            f"{row['cpu_overhead_percent']:+.2f} %",
+            f"{cpu_low:+.2f} … {cpu_high:+.2f} %",
             f"{row['watcher_core_percent']:.1f} % of a core",
             f"{row['watcher_mib']:.0f} MiB",
         )
-    Console().print(table)
+    Console(width=130).print(table)
 
 
 if __name__ == "__main__":

@@ -358,3 +358,39 @@ def test_a_stopped_branch_and_a_spare_head_on_jax(tmp_path: Path, own_home: Path
     assert [name.rpartition("net/")[2] for name in event.feeding or []] == ["body/kernel", "body/bias"]
     assert len(event.missing) == 4
     assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "stop_gradient")
+
+
+@pytest.mark.tensorflow
+def test_the_steps_of_a_pass_that_is_one_function_are_counted_with_their_wait(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        weights = tf.Variable(tf.zeros((8, 1)))
+
+        @tf.function
+        def one_pass(training, validation):
+            total = 0.0
+            for x, y in training:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((x @ weights - y) ** 2)
+                weights.assign_sub(0.1 * tape.gradient(loss, weights))
+                total += loss
+            for x, y in validation:
+                total += 0.0 * tf.reduce_mean(x @ weights)
+            return total
+
+        def slowly(x, y):
+            tf.py_function(lambda: __import__("time").sleep(0.05), [], [])
+            return x, y
+
+        training = tf.data.Dataset.from_tensor_slices(data(320)).batch(32).map(slowly)
+        validation = tf.data.Dataset.from_tensor_slices(data(96)).batch(32)
+        for _ in range(3):
+            one_pass(training, validation)
+        """,
+        tmp_path,
+        own_home,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert groups[-1].last == 29  # three passes of ten
+    assert sum(group.waited_steps for group in groups) == 30
+    assert sum(group.wait_s or 0.0 for group in groups) >= 30 * 0.05

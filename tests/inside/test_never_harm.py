@@ -21,6 +21,7 @@ SHAPES = [
     pytest.param("tensorflow", "fit on tf.data", marks=pytest.mark.tensorflow),
     pytest.param("tensorflow", "loop", marks=pytest.mark.tensorflow),
     pytest.param("tensorflow", "loop in a function", marks=pytest.mark.tensorflow),
+    pytest.param("tensorflow", "loop, a pass at a time", marks=pytest.mark.tensorflow),
     pytest.param("tensorflow", "tf_keras fit", marks=pytest.mark.tensorflow),
     pytest.param("jax", "fit", marks=pytest.mark.jax),
     pytest.param("torch", "fit", marks=pytest.mark.torch),

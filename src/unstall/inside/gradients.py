@@ -67,6 +67,7 @@ class TapeWatcher:
             if stack[0] not in self._loop.trainers and not eager:
                 self._loop.traced_loss(target)
             self._loop.trainers.add(stack[0])  # the tf.function around it is what trains
+            self._loop.gradients_traced += 1
         elif eager:
             place = None if frame is None else (frame.f_code, frame.f_lineno)
             self._loop.trained(place, began, lambda: target if getattr(target, "shape", None) == () else None)

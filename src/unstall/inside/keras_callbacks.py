@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
-from unstall.inside.probe import Probe
+from unstall.inside.probe import EACH_STEP_UP_TO, Probe
 from unstall.inside.ready import RecentLosses
 from unstall.inside.steps import as_number
 
@@ -28,10 +28,17 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
     _Follower(probe, "tf_keras").follow(module.CallbackList)
 
 
+REST_S = 0.02  # steps that follow the last one sooner than this are only counted, and told together with the next
+
+
 class _Follower:
     def __init__(self, probe: Probe, api: str) -> None:
         self.probe = probe
         self.api = api
+        self.is_whole = True  # the step that is going on is looked at
+        self.rests_until = 0.0
+        self.last_end = 0.0  # of a step that was looked at
+        self.rested: list[Any] = []  # what the steps that were only counted gave
         self.losses = RecentLosses()
         self.other_began = 0.0
 
@@ -41,8 +48,6 @@ class _Follower:
             "on_train_end": (None, self.train_end),
             "on_epoch_begin": (self.epoch_begin, None),
             "on_epoch_end": (self.epoch_end, None),
-            "on_train_batch_begin": (None, self.batch_begin),
-            "on_train_batch_end": (self.batch_end, None),
             "on_test_begin": (self.test_begin, None),
             "on_test_end": (None, self.test_end),
             "on_test_batch_begin": (None, self.other_batch_begin),
@@ -54,6 +59,8 @@ class _Follower:
         }
         for name, (before, after) in hooks.items():
             wrap(callback_list, name, self._around(f"keras {name}", before, after))
+        wrap(callback_list, "on_train_batch_begin", self._batch_begin())
+        wrap(callback_list, "on_train_batch_end", self._batch_end())
 
     def _around(
         self, name: str, before: Optional[Callable[..., None]], after: Optional[Callable[..., None]]
@@ -74,12 +81,48 @@ class _Follower:
 
         return make
 
+    def _batch_begin(self) -> Callable[..., Any]:
+        probe, call, now = self.probe, self.probe.shield.call, time.monotonic
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def on_train_batch_begin(callbacks: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(callbacks, *args, **kwargs)
+                if probe.active:
+                    self.is_whole = now() >= self.rests_until
+                    if self.is_whole:
+                        call("keras on_train_batch_begin", probe.step_began)
+                return result
+
+            return on_train_batch_begin
+
+        return make
+
+    def _batch_end(self) -> Callable[..., Any]:
+        probe, call = self.probe, self.probe.shield.call
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def on_train_batch_end(callbacks: Any, batch: Any, logs: Any = None) -> Any:
+                if probe.active:
+                    if self.is_whole:
+                        call("keras on_train_batch_end", self.batch_end, callbacks, logs)
+                    else:  # these few lines are most of what a short step costs
+                        self.rested.append(logs)
+                        probe.steps_rested(len(self.rested))
+                return original(callbacks, batch, logs)
+
+            return on_train_batch_end
+
+        return make
+
     # --- training ---
 
     def train_begin(self, callbacks: Any, logs: Any = None) -> None:
         model = getattr(callbacks, "model", None) or getattr(callbacks, "_model", None)
         params = getattr(callbacks, "params", None) or {}
         self.losses.clear()
+        self.rested.clear()
+        self.rests_until = 0.0
+        self.probe.settle = self.settle
         self.probe.fit_began(
             model,
             self.api,
@@ -93,24 +136,39 @@ class _Follower:
         self.probe.fit_ended()
 
     def epoch_begin(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
+        self.settle()
         self.losses.clear()
         self.probe.epoch_began(int(epoch))
 
     def epoch_end(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
+        self.settle()
         logs = dict(logs) if isinstance(logs, dict) else {}
         self.probe.train.flush(time.monotonic(), as_number(logs.get("loss")))
         self.probe.epoch_ended(int(epoch), logs)
 
-    def batch_begin(self, callbacks: Any, batch: int, logs: Any = None) -> None:
-        self.probe.step_began()
-
-    def batch_end(self, callbacks: Any, batch: int, logs: Any = None) -> None:
+    def batch_end(self, callbacks: Any, logs: Any) -> None:
         probe = self.probe
         stamp = probe.input_stamp
         wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
-        probe.last_loss = loss = logs.get("loss") if isinstance(logs, dict) else None
-        self.losses.add(loss)
-        probe.step_ended(_model(callbacks), wait, self.losses.read)
+        self._account([*self.rested, logs], _model(callbacks), wait)
+        if probe.train.done > EACH_STEP_UP_TO and not probe.wants_next_step:
+            self.last_end = time.monotonic()
+            self.rests_until = self.last_end + REST_S
+
+    def settle(self) -> None:
+        """Tells the steps that were only counted: something else comes next."""
+        self.rests_until = 0.0
+        if self.rested:
+            self._account(list(self.rested), None, None)
+
+    def _account(self, logs_of_steps: list[Any], model: Any, wait_s: Optional[float]) -> None:
+        began = self.last_end if self.rested else None
+        self.rested.clear()
+        losses = [logs.get("loss") if isinstance(logs, dict) else None for logs in logs_of_steps]
+        for loss in losses:
+            self.losses.add(loss)
+        self.probe.last_losses = losses
+        self.probe.step_ended(model, wait_s, self.losses.read, len(losses), waited=1, began=began)
 
     # --- validation and prediction ---
 

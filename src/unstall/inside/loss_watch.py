@@ -40,10 +40,12 @@ class LossWatch:
     def step_ended(self, model: Any, done: int) -> None:
         if self._broken:
             return
-        loss = self.probe.last_loss
-        if loss is None:
+        losses = self.probe.last_losses
+        for step, loss in enumerate(losses, done - len(losses) + 1):
+            if loss is not None:
+                self._kept.append((step, loss))
+        if not self._kept:
             return
-        self._kept.append((done, loss))
         now = time.monotonic()
         if now < self._due and done > EACH_UP_TO:
             return

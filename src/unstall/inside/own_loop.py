@@ -78,6 +78,7 @@ class OwnLoop:
         self.calls = _Calls()
         self.losses = Losses()
         self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
+        self.gradients_traced = 0  # inside tf.functions
         self.on_batch: list[Callable[[Any, Any], None]] = []  # called as (iterator, batch), for batches that Python fetched
         self.on_end: list[Callable[[Any], None]] = []  # called with an iterator that is used up
         self.on_apply: list[Callable[[Any, Any, Any], None]] = []  # called as (optimizer, gradients, variables)
@@ -102,8 +103,15 @@ class OwnLoop:
         """Whether no fit and no watch() is counting steps already."""
         return self.is_open or self.probe.fit_depth == 0
 
-    def trained(self, clock: Any, began: float, loss: Callable[[], Any], backend: str = "tensorflow") -> None:
-        """A piece of training has been done, by the function or the line `clock`."""
+    def trained(
+        self,
+        clock: Any,
+        began: float,
+        loss: Callable[[], Any],
+        backend: str = "tensorflow",
+        batches: Optional[tuple[int, float]] = None,
+    ) -> None:
+        """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited)."""
         if not self.is_mine():
             return
         now = time.monotonic()
@@ -128,8 +136,9 @@ class OwnLoop:
         elif was_validating:
             probe.step_began_at = began
         self.losses.see(now, loss)
-        probe.last_loss = loss()
-        probe.step_ended(None, None, lambda: (self.losses.take(), 0))
+        probe.last_losses = [loss()]
+        count, wait_s = batches if batches is not None else (1, None)
+        probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count)
         probe.step_began()
 
     def _open(self, began: float, backend: str) -> None:
@@ -245,7 +254,9 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
 
     def ended(record: TracedFunction, began: float, result: Any) -> None:
         if record in loop.trainers:
-            loop.trained(record, began, lambda: loss_in(result, record))
+            batches = record.graph_loop.take() if record.graph_loop is not None else None
+            if batches is None or batches[0] > 0:
+                loop.trained(record, began, lambda: loss_in(result, record), batches=batches)
         else:
             loop.progressed()
 

@@ -59,10 +59,11 @@ class Probe:
         self.on_each_step: list[Callable[[Any, int], None]] = []  # called as (model, steps done)
         self.on_step: list[Callable[[Any, int], Optional[bool]]] = []  # the same, seldom; True: the next step too, please
         self._seldom_due = 0.0
-        self._next_is_wanted = False
+        self.wants_next_step = False
         self.on_fit: list[Callable[[Any], None]] = []
         self.on_fit_end: list[Callable[[], None]] = []
-        self.last_loss: Any = None  # of the step that has just ended, unread: reading it may wait for the device
+        self.last_losses: list[Any] = []  # of the steps that have just ended, unread: reading one may wait for the device
+        self.settle: Optional[Callable[[], None]] = None  # accounts for steps that were only counted up to now
         self.close_loop: Optional[Callable[[], None]] = None  # ends the count of one's own loop when a fit begins
         self.extras: dict[str, Any] = {}  # what several hooks of one probe share
 
@@ -94,6 +95,8 @@ class Probe:
     # --- phases ---
 
     def phase_began(self, name: str) -> None:
+        if name in ("validate", "predict", "save") and self.settle is not None:
+            self.settle()
         now = time.monotonic()
         if name in ("validate", "predict", "save"):
             self.train.flush(now)
@@ -143,6 +146,9 @@ class Probe:
         self.fit_depth -= 1
         if self.fit_depth:
             return
+        if self.settle is not None:
+            self.settle()
+            self.settle = None
         now = time.monotonic()
         self.train.flush(now)
         for hook in self.on_fit_end:
@@ -182,11 +188,15 @@ class Probe:
         model: Any,
         wait_s: Optional[float],
         loss: Callable[[], tuple[Optional[float], int]],
+        count: int = 1,
+        waited: Optional[int] = None,
+        began: Optional[float] = None,
     ) -> None:
+        """A step, or `count` of them that began then. The wait is that of `waited` of them; None: of them all."""
         now = time.monotonic()
         if wait_s is None:
-            wait_s, self._input_wait = self._input_wait, None
-        self.train.ended(self.step_began_at, now, wait_s, loss)
+            wait_s, self._input_wait, waited = self._input_wait, None, None
+        self.train.ended(self.step_began_at if began is None else began, now, wait_s, loss, count, waited or count)
         if self.phase == "first_step":
             self.phase_ended("first_step")
             self.phase_began("train")
@@ -196,16 +206,21 @@ class Probe:
         done = self.train.done
         for each in self.on_each_step:
             self.shield.call("each step", each, model, done)
-        if now >= self._seldom_due or done <= EACH_STEP_UP_TO or self._next_is_wanted:
+        if now >= self._seldom_due or done <= EACH_STEP_UP_TO or self.wants_next_step:
             self._seldom_due = now + SELDOM_S
             self._call_step_probes(model, done)
+
+    def steps_rested(self, count: int) -> None:
+        """So many steps have ended since the last that was told."""
+        if self._pulse is not None:
+            self._pulse.at_step(self.train.done + count)
 
     def _call_step_probes(self, model: Any, done: int) -> None:
         wanted = False
         for hook in self.on_step:
             if self.shield.call(getattr(hook, "__name__", "step probe"), hook, model, done):
                 wanted = True
-        self._next_is_wanted = wanted
+        self.wants_next_step = wanted
 
     def other_step(self, phase: str, began: float) -> None:
         """A step of a validation or prediction."""

@@ -54,18 +54,20 @@ class StepCounter:
         now: float,
         wait_s: Optional[float],
         loss: Callable[[], tuple[Optional[float], int]],
+        count: int = 1,
+        waited: int = 1,
     ) -> None:
         """A step ended. `loss` is asked only when a group of steps is written: what it is, and how many steps ago it was."""
         if self._group_began is None:
             self._group_began = began
         seconds = now - began
         self._busy += seconds
-        self._longest = max(self._longest, seconds)
+        self._longest = max(self._longest, seconds / count)
         if wait_s is not None:
             self._wait += wait_s
-            self._waited += 1
-        self.done += 1
-        self._epoch_steps += 1
+            self._waited += waited
+        self.done += count
+        self._epoch_steps += count
         every = EVERY_S if now - self._opened < LATER_AFTER_S else EVERY_LATER_S
         if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
             value, age = loss()

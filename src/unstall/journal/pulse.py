@@ -78,6 +78,9 @@ class Pulse:
         put(memory, BEGAN, now)
         put(memory, BEAT, now)
 
+    def at_step(self, step: int) -> None:
+        self._set(self._map, STEP, float(step))
+
     def steps_done(self, count: int, now: float) -> None:
         self._set(self._map, STEPS_DONE, float(count))
         self._set(self._map, BEAT, now)
