@@ -116,9 +116,9 @@ def _calibrated(keras: Any, np: Any, step_ms: int) -> tuple[Any, Any, int]:
         model.fit(data(), steps_per_epoch=5, epochs=1, verbose=0)
         short, long = (_seconds(model, data, steps) for steps in (20, 80))  # the difference is free of what a fit costs once
         took_ms = max(0.05, 1000 * (long - short) / 60)
-        if took_ms >= 0.8 * step_ms or width > 8000:
+        if took_ms >= 0.9 * step_ms or width > 8000:
             return model, data, max(10, int(FIT_S * 1000 / took_ms))
-        width = int(width * max(1.15, min(2.0, (step_ms / took_ms) ** 0.5)))
+        width = int(width * max(1.1, min(2.0, (step_ms / took_ms) ** 0.5)))
 
 
 def _seconds(model: Any, data: Any, steps: int) -> float:

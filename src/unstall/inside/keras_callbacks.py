@@ -28,7 +28,7 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
     _Follower(probe, "tf_keras").follow(module.CallbackList)
 
 
-REST_S = 0.02  # steps that follow the last one sooner than this are only counted, and told together with the next
+REST_S = 0.05  # steps that follow the last one sooner than this are only counted, and told together with the next
 
 
 class _Follower:

@@ -29,8 +29,8 @@ from unstall.journal.pulse import Pulse
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 
-EACH_STEP_UP_TO = 130  # further probes see each of the first steps, and later ones now and then
-SELDOM_S = 0.02
+EACH_STEP_UP_TO = 34  # further probes see each of the first steps, and later ones now and then
+SELDOM_S = 0.05
 
 
 class Probe:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-READ_EVERY_S = 0.05
+READ_EVERY_S = 0.1
 READ_SHARE = 0.002  # of the time: reading the variable costs 20 µs on a free machine, and ten times that on a busy one
 
 
