@@ -26,7 +26,7 @@ from unstall.journal.events import ModelDescribed, WeightsSampled
 
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
 EARLY_COST_S = 0.03  # that the early samples may cost together
-SHARE = 0.003  # of the time, later
+SHARE = 0.0015  # of the time, later
 LEAST_GAP_S = 1.0
 MOST_GAP_S = 15.0
 GAP_GROWTH = 0.15  # of the time trained so far

@@ -13,7 +13,7 @@ from typing import Any
 from unstall.journal.events import Event, ProbeFailed
 
 FAILURES_ALLOWED = 3
-COST_SHARE = 0.004  # of the run's time, for each probe that asks for a budget
+COST_SHARE = 0.001  # of the run's time, for each probe that asks for a budget
 COST_ALLOWANCE_S = 0.25  # what a probe may cost before its share counts
 
 
