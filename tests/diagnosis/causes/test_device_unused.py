@@ -28,6 +28,11 @@ def test_found_with_the_variable_that_hides_the_card_and_its_line() -> None:
     assert verdict.do == ("unset CUDA_VISIBLE_DEVICES",)
 
 
+def test_clear_where_the_command_itself_asks_for_the_cpu() -> None:
+    by_hand = listed(variables={"JAX_PLATFORMS": "cpu"})
+    assert isinstance(run(CARD, by_hand), Clear)
+
+
 def test_found_in_a_build_without_cuda() -> None:
     verdict = run(CARD, listed(framework="tensorflow", built_with_gpu=False))
     assert isinstance(verdict, Found)

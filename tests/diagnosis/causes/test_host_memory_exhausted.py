@@ -169,3 +169,12 @@ def test_clear_when_jax_ran_out_of_the_cards_memory() -> None:
 
 def test_unknown_when_killed_and_nobody_counts() -> None:
     assert isinstance(host_memory_exhausted.examine(growing(ended(9), counted(None))), Unknown)
+
+
+def test_clear_for_a_stuck_program_without_workers_beside_which_somebody_else_was_killed() -> None:
+    waiting = main(py("/usr/lib/python3.11/threading.py", "wait", 320), py("train.py", "main", 49))
+    somebody = KernelSpoke(at=14, line="Killed process 99 (other) total-vm:1kB, anon-rss:1kB", pid=99, by_group=True)
+    hangs = journal(
+        started(), steps(0, 40, at=10), counted(1, 1), somebody, stalled(since=12, at=20), stacks(waiting, at=21), now=25
+    )
+    assert isinstance(host_memory_exhausted.examine(hangs), Clear)

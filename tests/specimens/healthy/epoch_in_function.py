@@ -27,7 +27,7 @@ def train_epoch(dataset):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(tf.nn.relu(features @ hidden) @ last - targets))
         for variable, gradient in zip([hidden, last], tape.gradient(loss, [hidden, last])):
-            variable.assign_sub(0.01 * gradient)
+            variable.assign_sub(0.002 * gradient)
         total += loss
         count += 1.0
     return total / count

@@ -12,8 +12,8 @@ program's processes holds memory of any card.
 
 When this is wrong
 ------------------
-If the CPU is meant: a tiny model, or a card that is kept for something else. Where the machine has no card, nothing is
-said.
+If the CPU is meant: a tiny model, or a card that is kept for something else. Where the machine has no card, or the command itself
+asks for the CPU (JAX_PLATFORMS=cpu set before the program started), nothing is said.
 
 What to do
 ----------
@@ -45,6 +45,8 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("on which device the weights lie")
     if "cpu" not in listed.weights_on or any(process.get("ours") for sample in samples for process in sample.processes):
         return Clear("the program uses the card")
+    if any(name not in listed.set_at and _asks_for_the_cpu(name, value) for name, value in listed.variables.items()):
+        return Clear("the command itself asks for the CPU")
     return _found(journal, listed, samples[-1], steps)
 
 
@@ -67,7 +69,7 @@ def _found(journal: Journal, listed: DevicesListed, card: DeviceSampled, steps: 
         do = "check the driver with nvidia-smi, and that the framework's CUDA libraries are installed"
     file, _, line = (where or "").rpartition(":")
     return Found(
-        certainty=Certainty.CERTAIN if hidden or listed.built_with_gpu is False else Certainty.LIKELY,
+        certainty=Certainty.CERTAIN if (hidden in listed.set_at) or listed.built_with_gpu is False else Certainty.LIKELY,
         summary=f"The machine has a card ({card.name}) and the training runs on the processor: {why}.",
         evidence=(
             Evidence(f"{listed.framework} says that the weights lie on: {listed.weights_on}", listed.weights_on, None, (listed,)),
@@ -82,4 +84,9 @@ def _found(journal: Journal, listed: DevicesListed, card: DeviceSampled, steps: 
 def _hides(name: str, value: str) -> bool:
     if name.endswith("VISIBLE_DEVICES"):
         return value.strip() in {"", "-1", "none", "void", "NoDevFiles"}
-    return value.strip().lower() == "cpu"
+    return _asks_for_the_cpu(name, value)
+
+
+def _asks_for_the_cpu(name: str, value: str) -> bool:
+    """By name. An empty list of devices may be somebody else's doing: a scheduler's, or an image's."""
+    return not name.endswith("VISIBLE_DEVICES") and value.strip().lower() == "cpu"

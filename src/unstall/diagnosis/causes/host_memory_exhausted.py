@@ -50,7 +50,7 @@ def examine(journal: Journal) -> Verdict:
     kill = memory_kill(journal)
     if kill is not None and kill.is_main:
         return _killed(journal, kill)
-    if kill is not None and _misses_a_worker(journal):
+    if kill is not None and _misses_a_worker(journal, kill):
         return _worker_killed(journal, kill)
     return _none(journal)
 
@@ -143,10 +143,14 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
     )
 
 
-def _misses_a_worker(journal: Journal) -> bool:
+def _misses_a_worker(journal: Journal, kill: MemoryKill) -> bool:
     """A helper that was killed and is not missed is no fault of the run; and a counter alone is about anybody in the group."""
     error = _last_error(journal)
-    return (error is not None and worker_died(error)) or current_stall(journal) is not None
+    if error is not None and worker_died(error):
+        return True
+    is_own = kill.spoke is not None and not kill.spoke.by_group
+    has_had_workers = any(host.processes > 1 for host in journal.of(HostSampled))
+    return (is_own or has_had_workers) and current_stall(journal) is not None
 
 
 def _last_error(journal: Journal) -> ErrorRaised | None:
