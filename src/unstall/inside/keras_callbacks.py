@@ -122,7 +122,7 @@ class _Follower:
         self.losses.clear()
         self.rested.clear()
         self.rests_until = 0.0
-        self.probe.settle = self.settle
+        self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
         self.probe.fit_began(
             model,
             self.api,

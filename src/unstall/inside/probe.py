@@ -63,6 +63,7 @@ class Probe:
         self.on_fit: list[Callable[[Any], None]] = []
         self.on_fit_end: list[Callable[[], None]] = []
         self.last_losses: list[Any] = []  # of the steps that have just ended, unread: reading one may wait for the device
+        self.read_loss: Optional[Callable[[], tuple[Optional[float], int]]] = None  # its value, its age in steps
         self.settle: Optional[Callable[[], None]] = None  # accounts for steps that were only counted up to now
         self.close_loop: Optional[Callable[[], None]] = None  # ends the count of one's own loop when a fit begins
         self.extras: dict[str, Any] = {}  # what several hooks of one probe share
@@ -99,7 +100,7 @@ class Probe:
             self.settle()
         now = time.monotonic()
         if name in ("validate", "predict", "save"):
-            self.train.flush(now)
+            self.train.flush(now, *(self.read_loss() if self.read_loss is not None else (None, 0)))
         self.phases.append((name, now))
         if self.pulse:
             self.pulse.phase(name, now)
@@ -148,7 +149,7 @@ class Probe:
             return
         if self.settle is not None:
             self.settle()
-            self.settle = None
+            self.settle = self.read_loss = None
         now = time.monotonic()
         self.train.flush(now)
         for hook in self.on_fit_end:

@@ -74,10 +74,10 @@ class StepCounter:
             self._write(now, value, self._epoch_steps - age)
             self._start_group(now)
 
-    def flush(self, now: float, loss: Optional[float] = None) -> None:
+    def flush(self, now: float, loss: Optional[float] = None, loss_age: int = 0) -> None:
         """Writes what has been put together so far: something else than steps comes next."""
         if self.done > self._first:
-            self._write(now, loss, self._epoch_steps)
+            self._write(now, loss, self._epoch_steps - loss_age)
         self._start_group(None)
 
     def _write(self, now: float, loss: Optional[float], loss_steps: int) -> None:
