@@ -15,7 +15,7 @@ from typing import Any, Optional
 from unstall.inside.own_loop import loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.probe import Probe
-from unstall.inside.tf_stamp import wants_determinism
+from unstall.inside.tf_stamp import mapped_inline, wants_determinism
 
 MOST_LOOPS = 20  # that are counted at once; functions may be traced again and again
 
@@ -35,7 +35,7 @@ class GraphLoop:
 
     def put_on(self, dataset: Any) -> Any:
         tf = self._tf
-        clock = tf.data.Dataset.counter().map(lambda _: tf.timestamp())
+        clock = mapped_inline(tf.data.Dataset.counter(), lambda _: tf.timestamp())
 
         def note(asked: Any, element: Any) -> Any:
             batches, waited = self._sums
@@ -43,8 +43,7 @@ class GraphLoop:
             tf.raw_ops.AssignAddVariableOp(resource=batches, value=tf.ones([], tf.int64))
             return element
 
-        unconverted = tf.autograph.experimental.do_not_convert(note)
-        counted = tf.data.Dataset.zip((clock, dataset)).map(unconverted)  # zip asks the clock first
+        counted = mapped_inline(tf.data.Dataset.zip((clock, dataset)), note)  # zip asks the clock first
         return counted if counted.element_spec == dataset.element_spec else dataset
 
     def take(self) -> tuple[int, float]:

@@ -46,7 +46,8 @@ _MACHINERY = (
 )
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
-_OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes", "another process")
+_OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes")
+_HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing that make nothing
 
 
 def examine(journal: Journal) -> Verdict:
@@ -89,7 +90,7 @@ def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
     words = waits_for(still.thread, still.call)
     if still.thread["name"] != "MainThread" or not frames or words in (None, *_NOT_INPUT):
         return []
-    if words in _OTHERS_WORK and _has_forked_unseen(stall):
+    if words in _OTHERS_WORK and _a_child_may_work(stall):
         return []
     trains = journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
     in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
@@ -98,10 +99,11 @@ def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
     return []
 
 
-def _has_forked_unseen(stall: Stall) -> bool:
-    """Whether a forked child, which may well be the reason, has not been looked at often enough yet."""
-    seen = {still.pid for still in stall.still(strict=False)}
-    return any(child.forked and child.pid not in seen for child in stall.relatives)
+def _a_child_may_work(stall: Stall) -> bool:
+    """Whether a child process moves, or has not been looked at often enough yet: then it is what is waited for."""
+    standing = {still.pid for still in stall.still(strict=False) if still.thread["name"] == "MainThread"}
+    workers = [child for child in stall.relatives if not any(name in part for part in child.command for name in _HELPERS)]
+    return any(child.pid not in standing for child in workers)
 
 
 def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> bool:
