@@ -1,0 +1,63 @@
+"""One change that puts a defect right. A problem proposes it, `mend.py` carries it out on a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from unstall.data.checked import Checked
+from unstall.data.example import Finding, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mending:
+    finding: Finding
+    what: str  # for the list of changes: 'the corners were swapped'
+    row: int  # of the example
+    leaves_out_image: bool = False
+    leaves_out_box: int | None = None
+    boxes: Floats | None = None  # all boxes of the example anew
+    box: tuple[int, tuple[float, float, float, float]] | None = None  # one of them anew
+    size: tuple[int, int] | None = None
+    image: bytes | None = None  # encoded anew
+    name: str | None = None
+
+
+def leave_out_images(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+    return [
+        Mending(finding, f"the image is left out: {why}", checked.rows[finding.example], leaves_out_image=True)
+        for finding in found
+        if finding.example in checked.rows
+    ]
+
+
+def leave_out_boxes(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+    return [
+        Mending(finding, f"the box is left out: {why}", checked.rows[finding.example], leaves_out_box=finding.box)
+        for finding in found
+        if finding.example in checked.rows and finding.box is not None
+    ]
+
+
+def box_of(checked: Checked, finding: Finding) -> Floats | None:
+    """The box that a finding is about."""
+    if finding.box is None or finding.example not in checked.rows:
+        return None
+    boxes: Floats = checked.data.examples[checked.rows[finding.example]].boxes
+    return boxes[finding.box]
+
+
+def clip(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+    """Each box cut at the edges of its image."""
+    result = []
+    for finding in found:
+        box = box_of(checked, finding)
+        if box is None:
+            continue
+        row = checked.rows[finding.example]
+        width, height = checked.size(row) or (float("inf"), float("inf"))
+        left, top, right, bottom = (float(value) for value in box)
+        cut = (max(left, 0.0), max(top, 0.0), min(right, width), min(bottom, height))
+        if finding.box is not None and cut[0] < cut[2] and cut[1] < cut[3]:
+            result.append(Mending(finding, "the box is cut at the edges of its image", row, box=(finding.box, cut)))
+    return result

@@ -1,0 +1,46 @@
+"""A box has a class that the data set does not name.
+
+What it is
+----------
+The name of a box's class is not in the label map or the list of classes: a typing error, another spelling (`Car`, `car`), or a list
+that belongs to another data set.
+
+What it does to a training
+--------------------------
+The run stops with a KeyError; or the box is left out and its object becomes background, which the detector is then punished for
+finding.
+
+How we know
+-----------
+While reading: each name against the label map, the categories or the list of names that the data set brings.
+
+When this is wrong
+------------------
+If the label map that was found is not the one that belongs to these annotations, or leaves classes out on purpose.
+
+What to do
+----------
+Correct the name, or add the class to the list. `--fix` writes a copy without these boxes.
+"""
+
+from __future__ import annotations
+
+from unstall.data.checked import Checked, Severity
+from unstall.data.example import UNKNOWN_CLASS, Finding
+from unstall.data.mending import Mending, leave_out_boxes
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("class_unknown")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    classes = {name: checked.data.examples[row].classes for name, row in checked.rows.items()}
+    unknown = [
+        finding
+        for finding in found
+        if finding.box is not None and finding.example in classes and classes[finding.example][finding.box] == UNKNOWN_CLASS
+    ]
+    return leave_out_boxes(checked, unknown, "its class is not known")

@@ -1,0 +1,41 @@
+"""The image of an annotation is not there.
+
+What it is
+----------
+An annotation names an image that the data set does not hold: it was never copied, was renamed, or its path belongs to another
+machine.
+
+What it does to a training
+--------------------------
+The run stops with 'no such file' when it comes to that example, at a random moment of the first epoch; or the loader skips it and
+its boxes are lost without a word.
+
+How we know
+-----------
+While reading: the path is tried as it stands, and where the format keeps its images.
+
+When this is wrong
+------------------
+If the images are kept elsewhere on purpose; then check the folder that holds both.
+
+What to do
+----------
+Copy the images, or correct the paths. `--fix` writes a copy without these annotations.
+"""
+
+from __future__ import annotations
+
+from unstall.data.checked import Checked, Severity
+from unstall.data.example import Finding
+from unstall.data.mending import Mending, leave_out_images
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("image_missing")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    absent = {example.name for example in checked.data.examples if example.image is None}
+    return leave_out_images(checked, [finding for finding in found if finding.example in absent], "it is not there")
