@@ -35,7 +35,7 @@ def pages() -> dict[Path, str]:
         Path("events.md"): events_page(),
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
-    result |= {Path(f"commands/{name}.md"): command_page(name) for name in cli.command_names()}
+    result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
 
@@ -76,12 +76,23 @@ def help_text(*arguments: str) -> str:
     return result.output.rstrip()
 
 
-def command_page(name: str) -> str:
-    return _from(f"src/unstall/cli/{name}.py") + f"# unstall {name}\n\n{cli.first_line(name)}\n\n```\n{help_text(name)}\n```\n"
+def command_path(typed: str) -> Path:
+    """`unstall data check` has its page in commands/data_check.md."""
+    return Path(f"commands/{typed.replace(' ', '_')}.md")
+
+
+def command_page(typed: str) -> str:
+    source = cli.source_file(typed).relative_to(cli.FOLDER)
+    said = help_text(*typed.split())
+    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.inner_names(typed)]
+    below = "\n".join(["", *links, ""]) if links else ""
+    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.first_line(typed)}\n\n```\n{said}\n```\n{below}"
 
 
 def commands_page() -> str:
-    rows = [f"| [unstall {name}]({name}.md) | {_in_cell(cli.first_line(name))} |" for name in cli.command_names()]
+    rows = [
+        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.first_line(typed))} |" for typed in cli.all_commands()
+    ]
     exits = inspect.cleandoc(errors.__doc__ or "")
     return "\n".join(
         [
