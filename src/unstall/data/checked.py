@@ -36,6 +36,7 @@ class ImageFacts:
     bits: int = 8  # of each channel
     orientation: int = 1  # EXIF
     error: str = ""
+    is_empty: bool = False  # 0 bytes
     is_truncated: bool = False  # it is cut off or damaged inside: a part of it decodes
     is_refused: bool = False  # too large to be decoded safely
     likeness: int | None = None  # a 64-bit difference hash: near-identical images differ in few bits
@@ -95,12 +96,16 @@ class Checked:
         return [finding for finding in self.data.findings if finding.problem == problem]
 
     def size(self, row: int) -> tuple[float, float] | None:
-        """Of the image itself where it was read, else as the annotation says. What EXIF turns is turned where the annotation is."""
+        """Of the image itself where it was read, else as the annotation says; as EXIF turns it where the annotation does so."""
         facts, example = self.images.get(row), self.data.examples[row]
         if facts is not None and facts.width:
             turned = facts.orientation >= 5 and (example.width, example.height) == (facts.height, facts.width)
             return (float(facts.height), float(facts.width)) if turned else (float(facts.width), float(facts.height))
         return (float(example.width), float(example.height)) if example.width and example.height else None
+
+    def size_of_image(self, index: int) -> str:
+        """Of the image of the box in this row of the table."""
+        return f"{self.table.width[index]:g}×{self.table.height[index]:g}"
 
     def box_finding(self, problem: str, index: int, message: str) -> Finding:
         """About the box in this row of the table."""

@@ -52,6 +52,7 @@ def judge(checked: Checked) -> Fits:
         else:
             normalised = usable & _normalised(table, finite, usable)
         rest = usable & ~normalised & ~in_pixels
+        rest &= ~_of_another_size(checked, rest)
         turned = rest & _turned(checked, rest, slack_x, slack_y)
         swapped = rest & ~turned & _swapped(table, rest & ~turned, slack_x, slack_y)
     return Fits(finite, normalised, in_pixels, swapped, turned, rest & ~swapped & ~turned, slack_x, slack_y)
@@ -79,7 +80,9 @@ def any_of_rows(table: Table, flags: Flags) -> Flags:
 def _normalised(table: Table, finite: Flags, usable: Flags) -> Flags:
     """All boxes of the image lie between 0 and 1, with fractions: in pixels they would all be in its first corner."""
     boxes = table.boxes
-    small = (boxes >= -1e-3).all(axis=1) & (boxes <= 1.001).all(axis=1) & (table.width >= LEAST_SIDE) & (table.height >= LEAST_SIDE)
+    small = (
+        (boxes >= -1e-3).all(axis=1) & (boxes <= 1.001).all(axis=1) & (table.width >= LEAST_SIDE) & (table.height >= LEAST_SIDE)
+    )
     has_area = (boxes[:, 2] != boxes[:, 0]) & (boxes[:, 3] != boxes[:, 1])
     fractional = any_of_rows(table, finite & (boxes != np.round(boxes)).any(axis=1))
     return of_rows(table, small & has_area, usable) & fractional
@@ -92,8 +95,24 @@ def _in_pixels(table: Table) -> Flags:
     return (raw > MOST_SHARE).any(axis=1) & lies_inside
 
 
+def _of_another_size(checked: Checked, usable: Flags) -> Flags:
+    """The annotation gives another size than the image has, and the boxes fit that: they are not outside, the size is wrong."""
+    table, examples = checked.table, checked.data.examples
+    said = np.full((len(examples), 2), np.nan)
+    for row, facts in checked.images.items():
+        example = examples[row]
+        if facts.width and example.width and example.height and not example.size_is_from_image:
+            differs = max(abs(example.width - facts.width), abs(example.height - facts.height)) > ROUNDING_PIXELS
+            said[row] = (example.width, example.height) if differs else np.nan
+    if np.isnan(said).all():
+        return np.zeros_like(usable)
+    width, height = said[table.row, 0], said[table.row, 1]
+    slack = np.full(len(usable), ROUNDING_PIXELS)
+    return of_rows(table, within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width)
+
+
 def _turned(checked: Checked, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
-    """EXIF turns the image on its side, and its boxes fit only then. Where the annotation's size says so, the table is turned already."""
+    """EXIF turns the image on its side, and its boxes fit only then. Where the annotation's size says so, the table knows."""
     table = checked.table
     on_side = np.zeros(len(checked.data.examples), bool)
     for row, facts in checked.images.items():

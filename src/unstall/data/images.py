@@ -1,7 +1,8 @@
 """Looks at the bytes of images: kind, size, mode, EXIF turn, whether they decode whole, and what they look like.
 
-Every image is decoded to its last line. A JPEG is decoded in grey at an eighth of its size: all of its data is read and any cut or
-damage shows, at a third of the cost of a full decoding. The decoders let other threads run, so one process uses every core.
+Every image is decoded to its last line. A JPEG is decoded in grey at an eighth of its size: all of its data is read and any
+cut or damage shows, at a third of the cost of a full decoding. The decoders let other threads run, so one process uses every
+core.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def look(source: ImageSource) -> ImageFacts:
 def look_at_bytes(data: bytes) -> ImageFacts:
     kind = kind_of(data)
     if not data:
-        return ImageFacts(0, "", error="0 bytes")
+        return ImageFacts(0, "", error="0 bytes", is_empty=True)
     if not kind:
         return ImageFacts(len(data), "", error=f"begins with {data[:8].hex(' ')}, as no image does")
     return _look_at_jpeg(data) if kind == "jpeg" else _look_with_pillow(data, kind)
@@ -117,7 +118,9 @@ def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
     except ValueError as error:
         said = _plain(error)
     if "Premature end of JPEG" in said and _decodes(data + b"\xff\xd9", small):
-        return simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0], ""  # only the end mark is missing: every line is there
+        return simplejpeg.decode_jpeg(data, strict=False, **small)[
+            ..., 0
+        ], ""  # only the end mark is missing: every line is there
     try:
         grey = simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0]
     except ValueError as error:
@@ -179,7 +182,7 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
     facts = ImageFacts(len(data), kind)
     try:
         image = Image.open(io.BytesIO(data))
-        facts = replace(facts, width=image.width, height=image.height, mode=image.mode)
+        facts = replace(facts, width=image.width, height=image.height, mode=image.mode, bits=_bits(image, data, kind))
         if image.width * image.height > LARGEST_PIXELS:
             return _refused(facts)
         image.load()
@@ -193,6 +196,13 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
     except _BROKEN as error:
         cut = bool(facts.width) and any(word in str(error) for word in ("truncated", "Truncated", "unrecognized data stream"))
         return replace(facts, error=_plain(error), is_truncated=cut)
+
+
+def _bits(image: Any, data: bytes, kind: str) -> int:
+    """Of each channel. Pillow makes 8 of 16 in a PNG with colours, so its header is asked."""
+    if kind == "png" and len(data) > 24:
+        return data[24]
+    return 16 if image.mode.startswith("I;16") else 32 if image.mode in {"I", "F"} else 8
 
 
 def _grey(image: Any) -> Grey:

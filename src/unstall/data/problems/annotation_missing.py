@@ -6,8 +6,8 @@ An image lies in the data set's folder, or in its list of images, and no annotat
 
 What it does to a training
 --------------------------
-It depends on the loader: the image is left out without a word, is taken as background (an image with nothing in it), or stops the
-run. If there are objects in it, background is the worst: the detector is punished for finding them.
+It depends on the loader: the image is left out without a word, is taken as background (an image with nothing in it), or stops
+the run. If there are objects in it, background is the worst: the detector is punished for finding them.
 
 How we know
 -----------

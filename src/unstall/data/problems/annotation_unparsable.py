@@ -2,12 +2,13 @@
 
 What it is
 ----------
-A file or a line of the annotations is not what the format allows: broken XML or JSON, a line with too few numbers, a word where a
-number belongs, a file that is cut off.
+A file or a line of the annotations is not what the format allows: broken XML or JSON, a line with too few numbers, a word
+where a number belongs, a file that is cut off.
 
 What it does to a training
 --------------------------
-The run stops where the loader meets it, which may be after hours; or the loader catches the error and the image is gone without a word.
+The run stops where the loader meets it, which may be after hours; or the loader catches the error and the image is gone
+without a word.
 
 How we know
 -----------

@@ -6,8 +6,9 @@ Where images have some ten boxes, one has 400.
 
 What it does to a training
 --------------------------
-Matching compares every anchor with every box: memory grows with their product, so one such image can ask for forty times the usual
-and end the run. Batches are padded to the largest count; fixed pipelines (`max_number_of_boxes: 100`) cut the rest off in silence.
+Matching compares every anchor with every box: memory grows with their product, so one such image can ask for forty times the
+usual and end the run. Batches are padded to the largest count; fixed pipelines (`max_number_of_boxes: 100`) cut the rest off
+in silence.
 
 How we know
 -----------

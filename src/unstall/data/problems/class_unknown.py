@@ -2,13 +2,13 @@
 
 What it is
 ----------
-The name of a box's class is not in the label map or the list of classes: a typing error, another spelling (`Car`, `car`), or a list
-that belongs to another data set.
+The name of a box's class is not in the label map or the list of classes: a typing error, another spelling (`Car`, `car`), or
+a list that belongs to another data set.
 
 What it does to a training
 --------------------------
-The run stops with a KeyError; or the box is left out and its object becomes background, which the detector is then punished for
-finding.
+The run stops with a KeyError; or the box is left out and its object becomes background, which the detector is then punished
+for finding.
 
 How we know
 -----------

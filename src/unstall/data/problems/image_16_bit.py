@@ -6,8 +6,8 @@ A PNG or TIFF with values up to 65,535, as microscopes, depth cameras and X-ray 
 
 What it does to a training
 --------------------------
-TensorFlow's `decode_png` to uint8 and OpenCV keep the high byte; Pillow cuts at 255, and the image becomes white. The same data
-set trains in one program and shows nothing in another.
+TensorFlow's `decode_png` to uint8 and OpenCV keep the high byte; Pillow cuts at 255, and the image becomes white. The same
+data set trains in one program and shows nothing in another.
 
 How we know
 -----------
@@ -34,7 +34,9 @@ SEVERITY = Severity.HARMS
 
 def examine(checked: Checked) -> list[Finding]:
     return [
-        checked.image_finding("image_16_bit", row, f"Expected 8 bits for each channel. Received: {facts.bits} ({facts.kind}, {facts.mode}).")
+        checked.image_finding(
+            "image_16_bit", row, f"Expected 8 bits for each channel. Received: {facts.bits} ({facts.kind}, {facts.mode})."
+        )
         for row, facts in checked.images.items()
         if facts.bits > 8 and not facts.error
     ]

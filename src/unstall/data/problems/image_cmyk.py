@@ -6,8 +6,8 @@ A JPEG with four channels, as picture editors and agencies save for print.
 
 What it does to a training
 --------------------------
-Decoders turn it into RGB in different ways, or not at all. Many such files hold their values inverted, and the colours come out as
-a negative; a loader that keeps four channels stops at the batch's shape.
+Decoders turn it into RGB in different ways, or not at all. Many such files hold their values inverted, and the colours come
+out as a negative; a loader that keeps four channels stops at the batch's shape.
 
 How we know
 -----------

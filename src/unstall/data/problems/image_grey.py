@@ -6,8 +6,8 @@ An image with one channel in a data set whose images mostly have three.
 
 What it does to a training
 --------------------------
-A loader that does not ask for three channels gets an array of another shape, and the run stops at that batch. Loaders that ask
-(`decode_jpeg(channels=3)`, OpenCV by default) are not troubled.
+A loader that does not ask for three channels gets an array of another shape, and the run stops at that batch. Loaders that
+ask (`decode_jpeg(channels=3)`, OpenCV by default) are not troubled.
 
 How we know
 -----------
@@ -39,6 +39,8 @@ def examine(checked: Checked) -> list[Finding]:
         return []
     others = len(whole) - len(grey)
     return [
-        checked.image_finding("image_grey", row, f"Expected three channels, as {others:,} other images have. Received: one (grey).")
+        checked.image_finding(
+            "image_grey", row, f"Expected three channels, as {others:,} other images have. Received: one (grey)."
+        )
         for row in grey
     ]

@@ -7,8 +7,8 @@ machine.
 
 What it does to a training
 --------------------------
-The run stops with 'no such file' when it comes to that example, at a random moment of the first epoch; or the loader skips it and
-its boxes are lost without a word.
+The run stops with 'no such file' when it comes to that example, at a random moment of the first epoch; or the loader skips it
+and its boxes are lost without a word.
 
 How we know
 -----------

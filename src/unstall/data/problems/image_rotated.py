@@ -2,13 +2,13 @@
 
 What it is
 ----------
-Cameras store what the sensor saw and note how they were held. Programs that heed the note show the image upright, others do not.
-The boxes were drawn either on the turned image or on the stored one.
+Cameras store what the sensor saw and note how they were held. Programs that heed the note show the image upright, others do
+not. The boxes were drawn either on the turned image or on the stored one.
 
 What it does to a training
 --------------------------
-OpenCV's `imread` turns the image, TensorFlow and Pillow do not. When the loader does otherwise than the annotator's program did,
-every box of the image is in the wrong place.
+OpenCV's `imread` turns the image, TensorFlow and Pillow do not. When the loader does otherwise than the annotator's program
+did, every box of the image is in the wrong place.
 
 How we know
 -----------

@@ -6,8 +6,9 @@ Among images of half a megapixel lies one of twelve or more.
 
 What it does to a training
 --------------------------
-It is decoded whole before it is made small: the memory of the loader's threads jumps, a cache holds twenty times as much as planned,
-and batches that are padded to their largest image blow up on the device. The run dies of memory in some epoch, at random.
+It is decoded whole before it is made small: the memory of the loader's threads jumps, a cache holds twenty times as much as
+planned, and batches that are padded to their largest image blow up on the device. The run dies of memory in some epoch, at
+random.
 
 How we know
 -----------

@@ -32,7 +32,9 @@ SEVERITY = Severity.BREAKS
 
 def examine(checked: Checked) -> list[Finding]:
     return [
-        checked.image_finding("image_too_large_to_decode", row, f"Expected an image of bearable size. Received: {facts.error}. Refused.")
+        checked.image_finding(
+            "image_too_large_to_decode", row, f"Expected an image of bearable size. Received: {facts.error}. Refused."
+        )
         for row, facts in checked.images.items()
         if facts.is_refused
     ]

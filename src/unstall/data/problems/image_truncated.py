@@ -2,17 +2,18 @@
 
 What it is
 ----------
-The image begins well and ends before its last line, as after a broken download or on a full disk; or a part inside was overwritten.
-Viewers show it with a grey or smeared rest, so nobody notices.
+The image begins well and ends before its last line, as after a broken download or on a full disk; or a part inside was
+overwritten. Viewers show it with a grey or smeared rest, so nobody notices.
 
 What it does to a training
 --------------------------
-TensorFlow and Pillow stop with an error at that image. OpenCV fills the rest with grey and goes on: the detector then learns boxes
-around nothing.
+TensorFlow and Pillow stop with an error at that image. OpenCV fills the rest with grey and goes on: the detector then learns
+boxes around nothing.
 
 How we know
 -----------
-Every image is decoded to its end. A JPEG that lacks only its end mark, or holds a few bytes too many, is whole and is not named.
+Every image is decoded to its end. A JPEG that lacks only its end mark, or holds a few bytes too many, is whole and is not
+named.
 
 When this is wrong
 ------------------
@@ -35,7 +36,9 @@ SEVERITY = Severity.BREAKS
 def examine(checked: Checked) -> list[Finding]:
     return [
         checked.image_finding(
-            "image_truncated", row, f"Expected all {facts.height:,} lines of a {facts.kind}. Received: {facts.error} ({facts.bytes:,} bytes)."
+            "image_truncated",
+            row,
+            f"Expected all {facts.height:,} lines of a {facts.kind}. Received: {facts.error} ({facts.bytes:,} bytes).",
         )
         for row, facts in checked.images.items()
         if facts.is_truncated

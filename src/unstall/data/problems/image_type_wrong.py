@@ -2,14 +2,14 @@
 
 What it is
 ----------
-The name ends in .jpg and the bytes are those of a PNG, a WebP or a BMP: somebody renamed instead of converting, or a web server
-sent what it liked.
+The name ends in .jpg and the bytes are those of a PNG, a WebP or a BMP: somebody renamed instead of converting, or a web
+server sent what it liked.
 
 What it does to a training
 --------------------------
 Programs that choose the decoder by the name stop at that image, and so do TensorFlow's operations on JPEG alone
-(`decode_and_crop_jpeg`, `extract_jpeg_shape`). TensorFlow decodes neither WebP nor TIFF under any name. A PNG may bring a fourth
-channel where three are expected.
+(`decode_and_crop_jpeg`, `extract_jpeg_shape`). TensorFlow decodes neither WebP nor TIFF under any name. A PNG may bring a
+fourth channel where three are expected.
 
 How we know
 -----------

@@ -35,8 +35,7 @@ def examine(checked: Checked) -> list[Finding]:
     return [
         checked.image_finding("image_unreadable", row, f"Expected an image that decodes. Received: {facts.error}.")
         for row, facts in checked.images.items()
-        if facts.error and facts.bytes and not facts.is_truncated and not facts.is_refused
-        or facts.error.startswith("cannot be read")
+        if facts.error and not facts.is_truncated and not facts.is_refused and not facts.is_empty
     ]
 
 

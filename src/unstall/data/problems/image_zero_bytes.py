@@ -34,7 +34,7 @@ def examine(checked: Checked) -> list[Finding]:
     return [
         checked.image_finding("image_zero_bytes", row, "Expected an image. Received: 0 bytes.")
         for row, facts in checked.images.items()
-        if facts.bytes == 0 and not facts.error.startswith("cannot be read")
+        if facts.is_empty
     ]
 
 

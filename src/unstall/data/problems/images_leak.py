@@ -2,7 +2,8 @@
 
 What it is
 ----------
-The training and the validation or test images share pictures: copies, the same file saved twice, neighbouring frames of a video.
+The training and the validation or test images share pictures: copies, the same file saved twice, neighbouring frames of a
+video.
 
 What it does to a training
 --------------------------
@@ -11,8 +12,8 @@ new images.
 
 How we know
 -----------
-A 64-bit hash of each image (brighter or darker from column to column) finds candidates that differ in few bits; each pair is then
-compared as small grey pictures. Images without contrast are not compared.
+A 64-bit hash of each image (brighter or darker from column to column) finds candidates that differ in few bits; each pair is
+then compared as small grey pictures. Images without contrast are not compared.
 
 When this is wrong
 ------------------

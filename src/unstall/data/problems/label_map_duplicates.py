@@ -6,7 +6,8 @@ Two entries of the label map, the categories or the list of names have the same 
 
 What it does to a training
 --------------------------
-Which of them counts depends on the loader: two classes are taught as one, or one class as two, which then fight for every object.
+Which of them counts depends on the loader: two classes are taught as one, or one class as two, which then fight for every
+object.
 
 How we know
 -----------

@@ -6,8 +6,8 @@ The numbers of the classes do not follow one another: 1, 2, 4.
 
 What it does to a training
 --------------------------
-A model built for as many outputs as there are names lacks outputs for the highest numbers: an error, a NaN, or classes that are
-never learned. Unstall numbers the classes anew, from 0, and is not troubled.
+A model built for as many outputs as there are names lacks outputs for the highest numbers: an error, a NaN, or classes that
+are never learned. Unstall numbers the classes anew, from 0, and is not troubled.
 
 How we know
 -----------

@@ -6,7 +6,8 @@ An annotation names its image by an absolute path, or climbs with `..` to a plac
 
 What it does to a training
 --------------------------
-On any other machine the image is not there. From a stranger, such a path may also be meant to read what is not yours to share.
+On any other machine the image is not there. From a stranger, such a path may also be meant to read what is not yours to
+share.
 
 How we know
 -----------

@@ -2,7 +2,8 @@
 
 What it is
 ----------
-A TFRecord file keeps a checksum for each length and each content. One of them is wrong: the file was damaged on its way or its disk.
+A TFRecord file keeps a checksum for each length and each content. One of them is wrong: the file was damaged on its way or
+its disk.
 
 What it does to a training
 --------------------------

@@ -2,13 +2,13 @@
 
 What it is
 ----------
-A TFRecord example has no `image/encoded`, no corners of boxes, or lists of boxes and classes that differ in length; often the keys
-have other names than the TF Object Detection API gives them.
+A TFRecord example has no `image/encoded`, no corners of boxes, or lists of boxes and classes that differ in length; often the
+keys have other names than the TF Object Detection API gives them.
 
 What it does to a training
 --------------------------
-TensorFlow stops with 'Key: image/encoded … is required but could not be found'; or, where a default is given, every image comes
-without boxes and the detector learns that there is nothing to find.
+TensorFlow stops with 'Key: image/encoded … is required but could not be found'; or, where a default is given, every image
+comes without boxes and the detector learns that there is nothing to find.
 
 How we know
 -----------

@@ -2,7 +2,8 @@
 
 What it is
 ----------
-A TFRecord file is cut off: its last record is shorter than it says. The program that wrote it was stopped, or the disk was full.
+A TFRecord file is cut off: its last record is shorter than it says. The program that wrote it was stopped, or the disk was
+full.
 
 What it does to a training
 --------------------------

@@ -2,18 +2,18 @@
 
 What it is
 ----------
-Width and height in the annotation are not those of the image: they were swapped, or the image was made smaller after it was annotated,
-or EXIF has turned it.
+Width and height in the annotation are not those of the image: they were swapped, or the image was made smaller after it was
+annotated, or EXIF has turned it.
 
 What it does to a training
 --------------------------
-Boxes are divided by the size in the annotation and multiplied by the image's: all of them are stretched or shifted. The run trains
-on boxes that miss their objects, and learns badly without an error.
+Boxes are divided by the size in the annotation and multiplied by the image's: all of them are stretched or shifted. The run
+trains on boxes that miss their objects, and learns badly without an error.
 
 How we know
 -----------
-The annotation's size against the image's own header. One pixel of difference is let pass, and a size that fits the image as EXIF turns
-it is told by `image_rotated`.
+The annotation's size against the image's own header. One pixel of difference is let pass, and a size that fits the image as
+EXIF turns it is told by `image_rotated`.
 
 When this is wrong
 ------------------
@@ -43,7 +43,9 @@ def examine(checked: Checked) -> list[Finding]:
         example = checked.data.examples[row]
         if not example.width or not example.height or not facts.width or example.size_is_from_image:
             continue
-        if not _near(example, facts.width, facts.height) and not (facts.orientation >= 5 and _near(example, facts.height, facts.width)):
+        if not _near(example, facts.width, facts.height) and not (
+            facts.orientation >= 5 and _near(example, facts.height, facts.width)
+        ):
             swapped = ": width and height are swapped" if _near(example, facts.height, facts.width) else ""
             message = (
                 f"Expected {facts.width}×{facts.height}, the size of the image."
