@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
@@ -103,11 +103,11 @@ class Checked:
             return (float(facts.height), float(facts.width)) if turned else (float(facts.width), float(facts.height))
         return (float(example.width), float(example.height)) if example.width and example.height else None
 
-    def size_of_image(self, index: int) -> str:
+    def size_of_image(self, index: SupportsIndex) -> str:
         """Of the image of the box in this row of the table."""
         return f"{self.table.width[index]:g}×{self.table.height[index]:g}"
 
-    def box_finding(self, problem: str, index: int, message: str) -> Finding:
+    def box_finding(self, problem: str, index: SupportsIndex, message: str) -> Finding:
         """About the box in this row of the table."""
         example, box = self.data.examples[int(self.table.row[index])], int(self.table.box[index])
         return Finding(problem, message, box_origin(example, box), example.name, box)

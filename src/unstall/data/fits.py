@@ -38,7 +38,7 @@ class Fits:
 
 def judge(checked: Checked) -> Fits:
     table = checked.table
-    finite = np.isfinite(table.boxes).all(axis=1)
+    finite = np.asarray(np.isfinite(table.boxes).all(axis=1))
     shares = np.array([example.is_normalised for example in checked.data.examples], bool)
     sized = np.isfinite(table.width) & (table.width > 0) & (table.height > 0)
     sized &= ~shares[table.row] if len(shares) else True
@@ -61,7 +61,8 @@ def judge(checked: Checked) -> Fits:
 def within(boxes: Floats, width: Floats, height: Floats, slack_x: Floats, slack_y: Floats) -> Flags:
     left, top, right, bottom = boxes.T
     inside = (np.minimum(left, right) >= -slack_x) & (np.maximum(left, right) <= width + slack_x)
-    return inside & (np.minimum(top, bottom) >= -slack_y) & (np.maximum(top, bottom) <= height + slack_y)
+    inside &= (np.minimum(top, bottom) >= -slack_y) & (np.maximum(top, bottom) <= height + slack_y)
+    return np.asarray(inside)
 
 
 def of_rows(table: Table, flags: Flags, considered: Flags) -> Flags:
@@ -69,12 +70,12 @@ def of_rows(table: Table, flags: Flags, considered: Flags) -> Flags:
     rows = int(table.row.max()) + 1 if len(table.row) else 0
     against = np.bincount(table.row[considered & ~flags], minlength=rows) == 0
     some = np.bincount(table.row[considered], minlength=rows) > 0
-    return (against & some)[table.row]
+    return np.asarray((against & some)[table.row])
 
 
 def any_of_rows(table: Table, flags: Flags) -> Flags:
     rows = int(table.row.max()) + 1 if len(table.row) else 0
-    return (np.bincount(table.row[flags], minlength=rows) > 0)[table.row]
+    return np.asarray((np.bincount(table.row[flags], minlength=rows) > 0)[table.row])
 
 
 def _normalised(table: Table, finite: Flags, usable: Flags) -> Flags:
@@ -85,14 +86,14 @@ def _normalised(table: Table, finite: Flags, usable: Flags) -> Flags:
     )
     has_area = (boxes[:, 2] != boxes[:, 0]) & (boxes[:, 3] != boxes[:, 1])
     fractional = any_of_rows(table, finite & (boxes != np.round(boxes)).any(axis=1))
-    return of_rows(table, small & has_area, usable) & fractional
+    return np.asarray(of_rows(table, small & has_area, usable) & fractional)
 
 
 def _in_pixels(table: Table) -> Flags:
     """As the file has them they reach far beyond 1, and lie in the image if they are taken for pixels."""
     raw = table.boxes / np.stack([table.width, table.height, table.width, table.height], axis=1)
     lies_inside = within(raw, table.width, table.height, 1 + 0.01 * table.width, 1 + 0.01 * table.height)
-    return (raw > MOST_SHARE).any(axis=1) & lies_inside
+    return np.asarray((raw > MOST_SHARE).any(axis=1) & lies_inside)
 
 
 def _of_another_size(checked: Checked, usable: Flags) -> Flags:
@@ -108,7 +109,7 @@ def _of_another_size(checked: Checked, usable: Flags) -> Flags:
         return np.zeros_like(usable)
     width, height = said[table.row, 0], said[table.row, 1]
     slack = np.full(len(usable), ROUNDING_PIXELS)
-    return of_rows(table, within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width)
+    return np.asarray(of_rows(table, within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width))
 
 
 def _turned(checked: Checked, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:

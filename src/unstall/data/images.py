@@ -102,10 +102,10 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
     facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
-    grey, error = _decoded_in_grey(data)
+    grey, wrong = _decoded_in_grey(data)
     if grey is None:
-        return replace(facts, error=error)
-    return replace(facts, error=error, is_truncated=bool(error), likeness=likeness(grey))
+        return replace(facts, error=wrong)
+    return replace(facts, error=wrong, is_truncated=bool(wrong), likeness=likeness(grey))
 
 
 def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
@@ -177,7 +177,7 @@ def orientation_of(exif: bytes) -> int:
 
 
 def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     facts = ImageFacts(len(data), kind)
     try:
@@ -191,7 +191,7 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
         return replace(facts, orientation=turn, likeness=likeness(_grey(image)))
     except Image.DecompressionBombError:
         return replace(facts, error=f"unfolds to more than {LARGEST_PIXELS:,} pixels", is_refused=True)
-    except Image.UnidentifiedImageError:
+    except UnidentifiedImageError:
         return replace(facts, error=f"begins as a {kind} does, and is none")
     except _BROKEN as error:
         cut = bool(facts.width) and any(word in str(error) for word in ("truncated", "Truncated", "unrecognized data stream"))

@@ -43,8 +43,8 @@ def box_of(checked: Checked, finding: Finding) -> Floats | None:
     """The box that a finding is about."""
     if finding.box is None or finding.example not in checked.rows:
         return None
-    boxes: Floats = checked.data.examples[checked.rows[finding.example]].boxes
-    return boxes[finding.box]
+    box: Floats = checked.data.examples[checked.rows[finding.example]].boxes[finding.box]
+    return box
 
 
 def clip(checked: Checked, found: Iterable[Finding]) -> list[Mending]:

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.checked import Checked, Severity, shown
-from unstall.data.example import Finding
+from unstall.data.example import Finding, Flags, Floats
 from unstall.data.mending import Mending, leave_out_boxes
 
 SEVERITY = Severity.HARMS
@@ -58,8 +58,9 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def _has_area(boxes: np.ndarray) -> np.ndarray:
-    return (boxes[:, 2] - boxes[:, 0] > 2 * MOST_PIXELS) & (boxes[:, 3] - boxes[:, 1] > 2 * MOST_PIXELS)
+def _has_area(boxes: Floats) -> Flags:
+    large: Flags = (boxes[:, 2] - boxes[:, 0] > 2 * MOST_PIXELS) & (boxes[:, 3] - boxes[:, 1] > 2 * MOST_PIXELS)
+    return large
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
