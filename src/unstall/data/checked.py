@@ -114,7 +114,13 @@ class Checked:
 
     def image_finding(self, problem: str, row: int, message: str) -> Finding:
         example = self.data.examples[row]
-        return Finding(problem, message, example.origin, example.name)
+        return Finding(problem, message, image_origin(example), example.name)
+
+
+def image_origin(example: Example) -> Origin:
+    """Of the annotation as a whole, where `origin.field` has the place of a box: 'images[5]: annotations[{}].bbox'."""
+    origin = example.origin
+    return Origin(origin.file, origin.line, origin.field.rpartition(": ")[0]) if "{}" in origin.field else origin
 
 
 def box_origin(example: Example, box: int) -> Origin:
