@@ -7,6 +7,8 @@ then cut.
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,9 +19,12 @@ import numpy as np
 from unstall.data.check import Report, examine, finding_as_plain, problem_module, problem_names
 from unstall.data.checked import Checked, ImageFacts
 from unstall.data.example import DataSet, Example, Finding, ImageSource
+from unstall.data.formats import format_module
 from unstall.data.images import look_at_bytes
 from unstall.data.mending import Mending
 from unstall.errors import WrongInput
+from unstall.journal.writer import finite
+from unstall.report.progress import Progress
 
 MOST_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
 
@@ -83,7 +88,7 @@ def _one_for_each_example(checked: Checked, found: dict[str, list[Finding]]) -> 
     taken: dict[int, str] = {}
     result = []
     for mending in proposed:
-        if taken.setdefault(mending.row, mending.finding.problem) == mending.finding.problem:
+        if mending.row is None or taken.setdefault(mending.row, mending.finding.problem) == mending.finding.problem:
             result.append(mending)
     return result
 
@@ -95,7 +100,8 @@ def _of_one_box(mending: Mending) -> int:
 def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: int) -> Checked:
     by_row: dict[int, list[Mending]] = {}
     for mending in proposals:
-        by_row.setdefault(mending.row, []).append(mending)
+        if mending.row is not None:
+            by_row.setdefault(mending.row, []).append(mending)
     examples: list[Example] = []
     facts: dict[int, ImageFacts] = {}
     for row, example in enumerate(checked.data.examples):
@@ -169,3 +175,19 @@ def changes_as_text(mended: Mended) -> str:
             f"{finding.origin} [{finding.problem}] {finding.message}" for all_of in mended.left.values() for finding in all_of
         ]
     return "\n".join(lines) + "\n"
+
+
+def write_copy(report: Report, target: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """The corrected copy in the data set's own format, with `changes.json` and `changes.txt` beside it."""
+    original = report.checked.data
+    refuse_unsafe(original.path, target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
+        mended = mend(report, Path(scratch))
+        target.mkdir(exist_ok=True)
+        lost = format_module(original.format).write(mended.data, target, progress=progress)
+    told = changes_as_plain(mended, target)
+    told["not_held_by_the_format"] = dict(lost)
+    (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
+    (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8")
+    return told

@@ -13,7 +13,7 @@ from unstall.data.example import Finding, Floats
 class Mending:
     finding: Finding
     what: str  # for the list of changes: 'the corners were swapped'
-    row: int  # of the example
+    row: int | None  # of the example; None where the writing alone puts it right
     leaves_out_image: bool = False
     leaves_out_box: int | None = None
     boxes: Floats | None = None  # all boxes of the example anew
@@ -29,6 +29,17 @@ def leave_out_images(checked: Checked, found: Iterable[Finding], why: str) -> li
         for finding in found
         if finding.example in checked.rows
     ]
+
+
+def leave_out_without_image(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+    """Those of the findings whose image was not opened."""
+    absent = {example.name for example in checked.data.examples if example.image is None}
+    return leave_out_images(checked, [finding for finding in found if finding.example in absent], why)
+
+
+def put_right_by_writing(found: Iterable[Finding], what: str) -> list[Mending]:
+    """What cannot come back in a copy that is written anew."""
+    return [Mending(finding, what, None) for finding in found]
 
 
 def leave_out_boxes(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:

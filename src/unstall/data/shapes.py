@@ -48,7 +48,9 @@ class Shapes:
         from unstall.errors import WrongInput
 
         if self.count < 0 or self.seed < 0 or self.most < 1:
-            raise WrongInput(f"Expected a count and a seed of 0 or more. Received: count {self.count}, seed {self.seed}, most {self.most}.")
+            raise WrongInput(
+                f"Expected a count and a seed of 0 or more. Received: count {self.count}, seed {self.seed}, most {self.most}."
+            )
         if not (16 <= self.width <= 16384 and 16 <= self.height <= 16384):
             raise WrongInput(f"Expected images from 16 to 16,384 pixels wide and high. Received: {self.width}×{self.height}.")
 
@@ -163,7 +165,10 @@ def _star(random: np.random.Generator) -> Outline:
 
 
 def _cross(random: np.random.Generator) -> Outline:
-    return [(np.array([[-1.0, -0.33], [1, -0.33], [1, 0.33], [-1, 0.33]]), 1), (np.array([[-0.33, -1.0], [0.33, -1], [0.33, 1], [-0.33, 1]]), 1)]
+    return [
+        (np.array([[-1.0, -0.33], [1, -0.33], [1, 0.33], [-1, 0.33]]), 1),
+        (np.array([[-0.33, -1.0], [0.33, -1], [0.33, 1], [-0.33, 1]]), 1),
+    ]
 
 
 def _ring(random: np.random.Generator) -> Outline:

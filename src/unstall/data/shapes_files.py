@@ -88,7 +88,7 @@ def write_shapes(
         draft = drafted(shapes, Path(scratch), splits, progress)
         given = {defect: prepare(defect, draft) for defect in defects}
         module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
-    return {defect: spoil(defect, out, format, where) for defect, where in given.items()}
+    return {defect: spoil(defect, out, format, where, number) for number, (defect, where) in enumerate(given.items())}
 
 
 def as_data_set(draft: Draft, path: Path, format: str) -> DataSet:

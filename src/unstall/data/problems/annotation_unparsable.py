@@ -27,9 +27,14 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
+from unstall.data.mending import Mending, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
 
 def examine(checked: Checked) -> list[Finding]:
     return checked.own("annotation_unparsable")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "what cannot be read is left out")

@@ -11,12 +11,12 @@ stops with 'All bounding boxes should have positive height and width'.
 
 How we know
 -----------
-Left equals right, or top equals bottom. In Pascal VOC the last pixel belongs to the box; a file that gives the same pixel for
-both corners there means a click, not an object of one pixel.
+Left equals right, or top equals bottom.
 
 When this is wrong
 ------------------
-If a point is meant, for a model that learns points.
+If a point is meant, for a model that learns points; or in a Pascal VOC data set of the challenge itself, where the last pixel belongs
+to the box and an object may be one pixel wide.
 
 What to do
 ----------

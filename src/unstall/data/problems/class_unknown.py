@@ -25,6 +25,8 @@ Correct the name, or add the class to the list. `--fix` writes a copy without th
 
 from __future__ import annotations
 
+import numpy as np
+
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import UNKNOWN_CLASS, Finding
 from unstall.data.mending import Mending, leave_out_boxes
@@ -37,10 +39,8 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    classes = {name: checked.data.examples[row].classes for name, row in checked.rows.items()}
-    unknown = [
-        finding
-        for finding in found
-        if finding.box is not None and finding.example in classes and classes[finding.example][finding.box] == UNKNOWN_CLASS
-    ]
-    return leave_out_boxes(checked, unknown, "its class is not known")
+    """Every such box, whichever the findings name: a format's reader knows the line, not always the box."""
+    unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
+    return leave_out_boxes(
+        checked, [checked.box_finding("class_unknown", index, found[0].message) for index in unknown], "its class is not known"
+    )

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
-from unstall.data.mending import Mending, leave_out_images
+from unstall.data.mending import Mending, leave_out_without_image
 
 SEVERITY = Severity.BREAKS
 
@@ -37,5 +37,4 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    absent = {example.name for example in checked.data.examples if example.image is None}
-    return leave_out_images(checked, [finding for finding in found if finding.example in absent], "it is not there")
+    return leave_out_without_image(checked, found, "it is not there")

@@ -50,9 +50,10 @@ def examine(checked: Checked) -> list[Finding]:
         source = checked.data.examples[row].image
         if source is None or source.length is not None or not facts.kind:
             continue
-        said = _KIND_BY_ENDING.get(source.path.suffix.lower())
+        name = PurePosixPath(checked.data.examples[row].name)
+        said = _KIND_BY_ENDING.get(name.suffix.lower())
         if said is not None and said != facts.kind:
-            message = f"Expected a {said}, as '{source.path.name}' says. Received: the bytes of a {facts.kind}."
+            message = f"Expected a {said}, as '{name.name}' says. Received: the bytes of a {facts.kind}."
             found.append(checked.image_finding("image_type_wrong", row, message))
     return found
 

@@ -25,9 +25,14 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
+from unstall.data.mending import Mending, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
 
 def examine(checked: Checked) -> list[Finding]:
     return checked.own("path_case_differs")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "the image and its path have the same name in the copy")

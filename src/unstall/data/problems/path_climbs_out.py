@@ -19,16 +19,22 @@ If images are kept apart from the annotations on purpose; then give `unstall` th
 
 What to do
 ----------
-Put the images under the data set's folder and name them from there.
+Put the images under the data set's folder and name them from there. `--fix` writes a copy without these
+images.
 """
 
 from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
+from unstall.data.mending import Mending, leave_out_without_image
 
 SEVERITY = Severity.BREAKS
 
 
 def examine(checked: Checked) -> list[Finding]:
     return checked.own("path_climbs_out")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return leave_out_without_image(checked, found, "its path leads out of the data set")

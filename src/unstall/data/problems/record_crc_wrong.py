@@ -26,9 +26,14 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
+from unstall.data.mending import Mending, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
 
 def examine(checked: Checked) -> list[Finding]:
     return checked.own("record_crc_wrong")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "the damaged record is left out")
