@@ -36,7 +36,7 @@ _KINDS = (
     (b"MM\x00*", "tiff"),
 )
 _ORIENTATION = 0x0112  # the EXIF tag
-_BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
+BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
 _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK": "CMYK"}
 
 Grey = npt.NDArray[np.uint8]
@@ -168,7 +168,7 @@ def orientation_of(exif: bytes) -> int:
     try:
         read.load(exif)
         turn = read.get(_ORIENTATION, 1)
-    except _BROKEN:
+    except BROKEN:
         return 1  # EXIF that nobody can read turns no image
     return turn if isinstance(turn, int) and 1 <= turn <= 8 else 1
 
@@ -193,7 +193,7 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
         return replace(facts, error=f"unfolds to more than {LARGEST_PIXELS:,} pixels", is_refused=True)
     except UnidentifiedImageError:
         return replace(facts, error=f"begins as a {kind} does, and is none")
-    except _BROKEN as error:
+    except BROKEN as error:
         cut = bool(facts.width) and any(word in str(error) for word in ("truncated", "Truncated", "unrecognized data stream"))
         return replace(facts, error=_plain(error), is_truncated=cut)
 

@@ -1,7 +1,7 @@
 """The embedded data set: coloured shapes on textured ground, with exact boxes. Any size, any count, the same for the same seed.
 
-Example `index` depends on the seed and the index only, not on how many there are or in what order they are asked for. A box is the
-exact extent of what can be seen of a shape: shapes may hide parts of each other, and none is hidden by more than half.
+Example `index` depends on the seed and the index only, not on how many there are or in what order they are asked for. A box
+is the exact extent of what can be seen of a shape: shapes may hide parts of each other, and none is hidden by more than half.
 """
 
 from __future__ import annotations

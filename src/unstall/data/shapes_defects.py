@@ -1,6 +1,7 @@
 """Gives the embedded data set each defect on request: what `unstall data check` must then find.
 
-A defect is given before writing, to boxes and images (`_PREPARED`), or after it, to the files of a format (`shapes_spoiled.py`).
+A defect is given before writing, to boxes and images (`_PREPARED`), or after it, to the files of a format
+(`shapes_spoiled.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,7 @@ from unstall.data.example import Floats
 from unstall.data.formats import format_names
 from unstall.data.shapes_files import Draft
 from unstall.data.shapes_spoiled import SPOILED
-from unstall.data.shapes_spoiled import spoil as spoil
 from unstall.errors import WrongInput
-
-Box = tuple[float, float, float, float]
 
 
 def formats_of(defect: str) -> tuple[str, ...]:
@@ -52,7 +50,7 @@ def prepare(defect: str, draft: Draft) -> str:
 # --- boxes ---
 
 
-def _to_one_box(change: Callable[[Floats, float, float], Sequence[float]]) -> Callable[[Draft], str]:
+def _to_one_box(change: Callable[[Floats, float, float], Sequence[float] | Floats]) -> Callable[[Draft], str]:
     def give(draft: Draft) -> str:
         row = draft.a_row()
         boxes = draft.examples[row].boxes.copy()

@@ -77,7 +77,8 @@ def write_shapes(
     progress: Progress | None = None,
 ) -> dict[str, str]:
     """Each defect with the name of the example, or the file, that has been given it."""
-    from unstall.data.shapes_defects import prepare, refuse_impossible, spoil
+    from unstall.data.shapes_defects import prepare, refuse_impossible
+    from unstall.data.shapes_spoiled import spoil
 
     refuse_impossible(defects, format)
     module = format_module(format)

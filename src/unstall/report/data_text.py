@@ -47,7 +47,8 @@ def summary(plain: dict[str, Any]) -> str:
     words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
     told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
-    return f"{plain['format']}: {looked}, {plain['boxes']:,} boxes, {len(plain['classes'])} classes: {found} ({plain['seconds']:.1f} s)"
+    size = f"{looked}, {plain['boxes']:,} boxes, {len(plain['classes'])} classes"
+    return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
 
 
 def show_fixed(told: dict[str, Any], out: Console) -> None:
@@ -55,9 +56,5 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
 
     left = sum(row["count"] for row in told["left_as_it_was"])
     lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
-    print_clean(
-        out,
-        Text(
-            f"{told['copy']}: {len(told['changes']):,} changes, listed in changes.txt; {left:,} findings left as they were{lost}"
-        ),
-    )
+    changed = f"{len(told['changes']):,} changes, listed in changes.txt"
+    print_clean(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))

@@ -15,8 +15,8 @@ Left equals right, or top equals bottom.
 
 When this is wrong
 ------------------
-If a point is meant, for a model that learns points; or in a Pascal VOC data set of the challenge itself, where the last pixel belongs
-to the box and an object may be one pixel wide.
+If a point is meant, for a model that learns points; or in a Pascal VOC data set of the challenge itself, where the last pixel
+belongs to the box and an object may be one pixel wide.
 
 What to do
 ----------
