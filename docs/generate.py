@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, events.
+"""Writes the pages that come from the code: causes, commands, events, problems of data.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -18,12 +18,14 @@ from types import ModuleType
 from click.testing import CliRunner
 
 from unstall import cli, errors
+from unstall.data import pages as problem_pages
+from unstall.data.check import problem_names, severity_of
 from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "problems")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -33,6 +35,11 @@ def pages() -> dict[Path, str]:
         Path("causes/README.md"): causes_page(),
         Path("commands/README.md"): commands_page(),
         Path("events.md"): events_page(),
+        Path("problems/README.md"): problems_page(),
+    }
+    result |= {
+        Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
+        for name in problem_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
@@ -63,6 +70,24 @@ def causes_page() -> str:
 
 def _in_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+# --- problems of data ---
+
+
+def problems_page() -> str:
+    lines = [
+        _from("src/unstall/data/problems") + "# The problems of data",
+        "",
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or is left",
+        "out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
+        "",
+        "| problem | severity | what it is |",
+        "| --- | --- | --- |",
+    ]
+    for name, summary in problem_pages.summaries().items():
+        lines.append(f"| [{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)} |")
+    return "\n".join(lines)
 
 
 # --- commands ---

@@ -15,6 +15,10 @@ import pytest
 
 from tests import specimens_index
 from unstall import cli
+from unstall.data import pages as problem_pages
+from unstall.data.check import problem_module, problem_names
+from unstall.data.checked import Severity
+from unstall.data.shapes_defects import defect_names
 from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.journal import events
@@ -22,6 +26,7 @@ from unstall.journal import events
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
 CAUSES = cause_names()
+PROBLEMS = problem_names()
 COMMANDS = cli.all_commands()
 GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
 EVENTS = sorted(set(events.KINDS) - {"Event"})
@@ -107,7 +112,7 @@ def test_a_cause_has_its_page(name: str) -> None:
     assert why is None, f"docs/causes/{name}.md {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("page", ["causes/README.md", "commands/README.md", "events.md"])
+@pytest.mark.parametrize("page", ["causes/README.md", "commands/README.md", "events.md", "problems/README.md"])
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
     assert why is None, f"docs/{page} {why}. Write it by: make docs"
@@ -121,6 +126,50 @@ def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
     near = {specimen.near for specimen in sick}
     twins = [specimen for specimen in specimens if not specimen.is_sick and (specimen.near == name or specimen.name in near)]
     assert twins, f'Add tests/specimens/healthy/….py, a program that nearly has it, with the header `near = "{name}"`.'
+
+
+# --- problems of data ---
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> None:
+    where = f"src/unstall/data/problems/{name}.py"
+    module = problem_module(name)
+    docstring = inspect.cleandoc(module.__doc__ or "")
+    summary = docstring.partition("\n")[0]
+    assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
+    underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
+    assert underlined == list(problem_pages.HEADINGS), f"{where}: expected {problem_pages.HEADINGS}. Received: {underlined}"
+    empty = [heading for heading, text in problem_pages.sections(module).items() if not text]
+    assert not empty, f"{where}: nothing stands under {empty}."
+    assert isinstance(module.SEVERITY, Severity), f"{where}: add `SEVERITY = Severity.…`."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_is_named_by_the_fault(name: str) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inside_out'."
+    assert name.split("_")[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_examines_what_was_checked(name: str) -> None:
+    module = problem_module(name)
+    examine, mend = getattr(module, "examine", None), getattr(module, "mend", None)
+    assert callable(examine), f"src/unstall/data/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
+    assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
+    if mend is not None:
+        assert list(inspect.signature(mend).parameters) == ["checked", "found"], f"{name}: mend takes (checked, found)."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
+    why = stale_pages().get(Path(f"problems/{name}.md"))
+    assert why is None, f"docs/problems/{name}.md {why}. Write it by: make docs"
+    path = ROOT / "tests" / "data" / "problems" / f"test_{name}.py"
+    assert path.exists(), f"Add {path.relative_to(ROOT)}: what is found, and what nearly is and must not be."
+    text = path.read_text(encoding="utf-8")
+    assert len(re.findall(r"^def test_", text, re.MULTILINE)) >= 2, f"{path.relative_to(ROOT)} needs a test of silence too."
+    assert name in defect_names(), f"{name}: make it injectable, in data/shapes_defects.py or data/shapes_spoiled.py."
 
 
 # --- specimens ---

@@ -22,7 +22,7 @@ def chosen(data: DataSet, count: int, seed: int, class_name: str | None = None, 
             shown = ", ".join(data.classes[:30]) + (" …" if len(data.classes) > 30 else "")
             raise WrongInput(f"There is no class '{class_name}' in '{data.path}'. Classes: {shown}.")
         number = data.classes.index(class_name)
-        rows = np.array([row for row in rows if (data.examples[row].classes == number).any()], np.int64)
+        rows = np.array([row for row in rows if (data.examples[int(row)].classes == number).any()], np.int64)
     if not len(rows):
         raise WrongInput(f"There is no image to show in '{data.path}' of what was asked for.")
     drawn = np.random.default_rng(seed).permutation(rows)[:count]

@@ -22,6 +22,7 @@ SIDE = 420  # pixels of a picture
 
 def write_check(report: Report, target: Path) -> None:
     from unstall.data.check import as_plain, problem_module, severity_of
+    from unstall.data.checked import Severity
     from unstall.data.pages import sections
 
     plain = as_plain(report)
@@ -44,9 +45,7 @@ def write_check(report: Report, target: Path) -> None:
                 "pictures": pictures,
             }
         )
-    counts = {
-        severity: sum(row["count"] for row in problems if row["severity"] == severity) for severity in ("breaks", "harms", "note")
-    }
+    counts = {severity.value: report.count(severity) for severity in Severity}
     write_page("data_check.html", target, data=plain, problems=problems, counts=counts)
 
 
