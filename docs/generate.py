@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, events.
+"""Writes the pages that come from the code: causes, commands, formats, events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -18,12 +18,13 @@ from types import ModuleType
 from click.testing import CliRunner
 
 from unstall import cli, errors
+from unstall.data import formats
 from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "formats")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -33,9 +34,11 @@ def pages() -> dict[Path, str]:
         Path("causes/README.md"): causes_page(),
         Path("commands/README.md"): commands_page(),
         Path("events.md"): events_page(),
+        Path("formats/README.md"): formats_page(),
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
+    result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
 
@@ -117,6 +120,20 @@ def commands_page() -> str:
             "```",
         ]
     )
+
+
+# --- formats ---
+
+
+def format_page(name: str) -> str:
+    return _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+
+
+def formats_page() -> str:
+    rows = [f"| [{name}]({name}.md) | {_in_cell(summary)} |" for name, summary in formats.summaries().items()]
+    said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
+    head = _from("src/unstall/data/formats") + "# The formats"
+    return "\n".join([head, "", said, "", "| format | what it is |", "| --- | --- |", *rows])
 
 
 # --- events ---
