@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, events, problems of data.
+"""Writes the pages that come from the code: causes, commands, formats, problems of data, events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -18,6 +18,7 @@ from types import ModuleType
 from click.testing import CliRunner
 
 from unstall import cli, errors
+from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_names, severity_of
 from unstall.diagnosis.diagnose import cause_names, explained_by
@@ -25,7 +26,7 @@ from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands", "problems")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "formats", "problems")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -35,6 +36,7 @@ def pages() -> dict[Path, str]:
         Path("causes/README.md"): causes_page(),
         Path("commands/README.md"): commands_page(),
         Path("events.md"): events_page(),
+        Path("formats/README.md"): formats_page(),
         Path("problems/README.md"): problems_page(),
     }
     result |= {
@@ -43,6 +45,7 @@ def pages() -> dict[Path, str]:
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
+    result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
 
@@ -79,8 +82,8 @@ def problems_page() -> str:
     lines = [
         _from("src/unstall/data/problems") + "# The problems of data",
         "",
-        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or is left",
-        "out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or is",
+        "left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
         "",
         "| problem | severity | what it is |",
         "| --- | --- | --- |",
@@ -142,6 +145,20 @@ def commands_page() -> str:
             "```",
         ]
     )
+
+
+# --- formats ---
+
+
+def format_page(name: str) -> str:
+    return _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+
+
+def formats_page() -> str:
+    rows = [f"| [{name}]({name}.md) | {_in_cell(summary)} |" for name, summary in formats.summaries().items()]
+    said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
+    head = _from("src/unstall/data/formats") + "# The formats"
+    return "\n".join([head, "", said, "", "| format | what it is |", "| --- | --- |", *rows])
 
 
 # --- events ---

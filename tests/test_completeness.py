@@ -15,6 +15,7 @@ import pytest
 
 from tests import specimens_index
 from unstall import cli
+from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_module, problem_names
 from unstall.data.checked import Severity
@@ -29,6 +30,7 @@ CAUSES = cause_names()
 PROBLEMS = problem_names()
 COMMANDS = cli.all_commands()
 GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
+FORMATS = formats.format_names()
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
@@ -112,7 +114,9 @@ def test_a_cause_has_its_page(name: str) -> None:
     assert why is None, f"docs/causes/{name}.md {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("page", ["causes/README.md", "commands/README.md", "events.md", "problems/README.md"])
+@pytest.mark.parametrize(
+    "page", ["causes/README.md", "commands/README.md", "events.md", "formats/README.md", "problems/README.md"]
+)
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
     assert why is None, f"docs/{page} {why}. Write it by: make docs"
@@ -148,7 +152,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inside_out'."
-    assert name.split("_")[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
+    assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -222,6 +226,34 @@ def test_a_command_can_speak_json(typed: str) -> None:
     options = [option for parameter in cli.load(typed).params for option in parameter.opts]
     source = cli.source_file(typed).relative_to(ROOT)
     assert "--json" in options, f"{source}: what is printed for a person can be had as JSON; add --json PATH."
+
+
+# --- formats ---
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_has_its_headings_its_summary_and_its_page(name: str) -> None:
+    where = f"src/unstall/data/formats/{name}.py"
+    lines = inspect.cleandoc(formats.format_module(name).__doc__ or "").splitlines()
+    assert lines[0].endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {lines[0]!r}"
+    underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
+    assert underlined == list(formats.HEADINGS), (
+        f"{where}: expected the headings {formats.HEADINGS}, underlined. Received: {underlined}"
+    )
+    why = stale_pages().get(Path(f"formats/{name}.md"))
+    assert why is None, f"docs/formats/{name}.md {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_has_its_functions_its_test_and_its_fuzzing(name: str) -> None:
+    module = formats.format_module(name)
+    assert isinstance(module.SIGNS, str) and module.SIGNS, f"{name}: add SIGNS, what it is known by."
+    wanted = {"recognise": ["path"], "read": ["path", "progress", "labels"], "write": ["data", "path", "link", "progress"]}
+    for function, parameters in wanted.items():
+        taken = list(inspect.signature(getattr(module, function)).parameters)
+        assert taken == parameters, f"{name}.{function}: expected the parameters {parameters}. Received: {taken}"
+    for path in (ROOT / "tests" / "data" / "formats" / f"test_{name}.py", ROOT / "fuzz" / "drivers" / f"{name}.py"):
+        assert path.exists(), f"Add {path.relative_to(ROOT)}."
 
 
 # --- events ---

@@ -78,7 +78,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
         scale = side / max(width, height)
         found = Image.new("RGB", (max(1, round(width * scale)), max(1, round(height * scale))), GROUND), scale
     image, scale = found
-    room = round(0.15 * side) if has_frame and _reaches_out(example, marked) else 0
+    room = _room(example, marked, scale, side) if has_frame else 0
     if room:
         framed = Image.new("RGB", (image.width + 2 * room, image.height + 2 * room), GROUND)
         framed.paste(image, (room, room))
@@ -95,10 +95,13 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
     return image
 
 
-def _reaches_out(example: Example, marked: Collection[int]) -> bool:
+def _room(example: Example, marked: Collection[int], scale: float, side: int) -> int:
+    """Pixels around the picture that show how far the marked boxes reach out; at most as much as the picture itself."""
     boxes = example.boxes[sorted(marked)]
-    beyond = (boxes < -1) | (boxes > np.array([example.width or np.inf, example.height or np.inf] * 2) + 1)
-    return bool(beyond.any())
+    boxes = boxes[np.isfinite(boxes).all(axis=1)]
+    size = np.array([example.width or np.inf, example.height or np.inf] * 2)
+    beyond = max(float((-boxes).max(initial=0.0)), float((boxes - size).max(initial=0.0))) * scale
+    return 0 if beyond < 1 else round(min(beyond + 8, side))
 
 
 def _draw_box(draw: Any, edges: npt.NDArray[np.float64], colour: tuple[int, int, int], name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -80,13 +81,25 @@ def quoted(value: object) -> str:
 
 
 def read_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
-    if not path.is_file():  # a pipe or a device would be waited for
-        raise Unparsable("Expected a plain file.")
-    with path.open("rb") as file:
-        data = file.read(most + 1)
+    data = read_bytes_of_plain(path, most + 1)
     if len(data) > most:
         raise Unparsable(f"Larger than {most:,} bytes, the most that is read of such a file.")
     return data
+
+
+def read_bytes_of_plain(path: Path, count: int) -> bytes:
+    if not path.is_file():  # a pipe or a device would be waited for
+        raise FileNotFoundError(errno.ENOENT, "there is no such plain file", str(path))
+    with path.open("rb") as file:
+        return file.read(count)
+
+
+def first_bytes(path: Path, count: int = 4096) -> bytes:
+    """To recognise a file by; nothing of one that cannot be read."""
+    try:
+        return read_bytes_of_plain(path, count)
+    except OSError:
+        return b""
 
 
 def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -36,6 +36,13 @@ class Writing:
     def lose(self, what: str, count: int = 1) -> None:
         if count:
             self.lost[what] += count
+
+    def lose_changed_numbers(self, numbers: Iterable[int]) -> None:
+        """Classes that the format numbers otherwise than the data set did. To count from 0 or from 1 says nothing."""
+        own = self.data.class_numbers
+        if own not in {tuple(range(len(own))), tuple(range(1, len(own) + 1))}:
+            changed = [old for old, new in zip(own, numbers, strict=True) if old != new]
+            self.lose("numbers of classes (the classes are kept)", len(changed))
 
     def examples(self, is_flat: bool = False) -> Iterator[tuple[Example, PurePosixPath]]:
         """Each with the path that its image shall have: unique in its split, even without its ending and its case.

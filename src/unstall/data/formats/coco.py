@@ -264,6 +264,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
     numbers = list(data.class_numbers)
     if len(set(numbers)) < len(numbers):
         numbers = list(range(1, len(numbers) + 1))
+    writing.lose_changed_numbers(numbers)
     (path / "annotations").mkdir(parents=True, exist_ok=True)
     files = {split: _SplitFile(path, split) for split in data.splits() or {"": []}}
     for example, name in writing.examples():
