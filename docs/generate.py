@@ -82,8 +82,8 @@ def problems_page() -> str:
     lines = [
         _from("src/unstall/data/problems") + "# The problems of data",
         "",
-        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or is",
-        "left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or",
+        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
         "",
         "| problem | severity | what it is |",
         "| --- | --- | --- |",

@@ -128,13 +128,17 @@ def _turned(checked: Checked, usable: Flags, slack_x: Floats, slack_y: Floats) -
 
 
 def _swapped(table: Table, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
-    """All boxes of the image fit once x and y change places, and the middle of at least one lies outside as it stands."""
+    """All boxes of the image fit once x and y change places, and one reaches out as it stands.
+
+    Only where enough boxes of the data set have even their middle outside, and this explains most of them.
+    """
     boxes = table.boxes
     fit_if_swapped = within(boxes[:, [1, 0, 3, 2]], table.width, table.height, slack_x, slack_y)
     across, down = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
     middle_outside = (across < -slack_x) | (across > table.width + slack_x) | (down < -slack_y) | (down > table.height + slack_y)
     misfits = usable & middle_outside
-    swapped = of_rows(table, fit_if_swapped, usable) & any_of_rows(table, misfits)
-    explained = int((misfits & swapped).sum())
-    enough = explained >= SWAPPED_BOXES and explained >= SWAPPED_SHARE * int(misfits.sum())
-    return swapped if enough else np.zeros_like(swapped)
+    explained = int((misfits & of_rows(table, fit_if_swapped, usable)).sum())
+    if explained < SWAPPED_BOXES or explained < SWAPPED_SHARE * int(misfits.sum()):
+        return np.zeros_like(usable)
+    reach_out = usable & ~within(boxes, table.width, table.height, slack_x, slack_y)
+    return np.asarray(of_rows(table, fit_if_swapped, usable) & any_of_rows(table, reach_out))

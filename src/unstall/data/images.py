@@ -97,8 +97,8 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
     facts = ImageFacts(len(data), "jpeg")
     try:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data, strict=False)
-    except ValueError as error:
-        return _look_with_pillow(data, "jpeg") if "subsampling" in str(error) else replace(facts, error=_plain(error))
+    except (ValueError, KeyError):  # a KeyError where it does not know the colours
+        return _look_with_pillow(data, "jpeg")
     facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from unstall.data.checked import Checked
-from unstall.data.example import Finding, Floats
+from unstall.data.example import UNKNOWN_CLASS, Finding, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,12 @@ def leave_out_without_image(checked: Checked, found: Iterable[Finding], why: str
 def put_right_by_writing(found: Iterable[Finding], what: str) -> list[Mending]:
     """What cannot come back in a copy that is written anew."""
     return [Mending(finding, what, None) for finding in found]
+
+
+def leave_out_unknown_classes(checked: Checked, found: list[Finding], why: str) -> list[Mending]:
+    """Every box without a known class, whichever the findings name: a reader knows the line, not always the box."""
+    unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
+    return leave_out_boxes(checked, [checked.box_finding(found[0].problem, index, found[0].message) for index in unknown], why)
 
 
 def leave_out_boxes(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:

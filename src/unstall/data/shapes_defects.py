@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import struct
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -172,13 +171,9 @@ def _image_rotated(draft: Draft) -> str:
 
 
 def _bomb(data: bytes) -> bytes:
-    """A PNG of a few hundred bytes that says it is 60,000 pixels wide and high."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    """The same few kilobytes, which now say that they are 60,000 pixels wide and high."""
+    frame = data.index(b"\xff\xc0") + 5  # marker, length, bits; then height and width
+    return data[:frame] + struct.pack(">HH", 60_000, 60_000) + data[frame + 4 :]
 
 
 def _size_differs(draft: Draft) -> str:
@@ -225,6 +220,7 @@ _PREPARED: dict[str, Callable[[Draft], str]] = {
     "box_tiny": _to_one_box(lambda box, width, height: (*box[:2], *(box[:2] + 1.5))),
     "box_twice": _box_twice,
     "class_unused": _class_unused,
+    "encodings_mixed": _as_png,
     "image_16_bit": _image_16_bit,
     "image_cmyk": _to_mode("CMYK"),
     "image_grey": _to_mode("L"),
@@ -242,7 +238,8 @@ _PREPARED: dict[str, Callable[[Draft], str]] = {
 _ONLY: dict[str, tuple[str, ...]] = {
     "box_in_pixels": ("yolo", "tfrecord"),
     "box_normalised": ("coco", "voc"),
-    "class_unused": ("coco", "yolo", "tfrecord"),
+    "encodings_mixed": ("tfrecord",),
     "image_type_wrong": ("coco", "voc", "yolo"),
-    "size_differs": ("coco", "voc"),
+    "image_zero_bytes": ("coco", "voc", "yolo"),
+    "size_differs": ("coco", "voc", "tfrecord"),
 }

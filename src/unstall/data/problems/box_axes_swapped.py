@@ -11,7 +11,7 @@ detector learns boxes that hold something else.
 
 How we know
 -----------
-All boxes of the image fit once x and y change places, while the middle of at least one lies outside as it stands; and this
+All boxes of the image fit once x and y change places, while at least one reaches out as it stands; and this
 explains most of the boxes of the data set that lie outside, three at least. One alone may be just outside.
 
 When this is wrong

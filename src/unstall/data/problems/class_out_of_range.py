@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
-from unstall.data.mending import Mending, leave_out_boxes
+from unstall.data.mending import Mending, leave_out_unknown_classes
 
 SEVERITY = Severity.BREAKS
 
@@ -36,4 +36,4 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    return leave_out_boxes(checked, found, "its class number is none of the data set's")
+    return leave_out_unknown_classes(checked, found, "its class number is none of the data set's")

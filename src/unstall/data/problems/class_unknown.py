@@ -25,11 +25,9 @@ Correct the name, or add the class to the list. `--fix` writes a copy without th
 
 from __future__ import annotations
 
-import numpy as np
-
 from unstall.data.checked import Checked, Severity
-from unstall.data.example import UNKNOWN_CLASS, Finding
-from unstall.data.mending import Mending, leave_out_boxes
+from unstall.data.example import Finding
+from unstall.data.mending import Mending, leave_out_unknown_classes
 
 SEVERITY = Severity.BREAKS
 
@@ -39,8 +37,4 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    """Every such box, whichever the findings name: a format's reader knows the line, not always the box."""
-    unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
-    return leave_out_boxes(
-        checked, [checked.box_finding("class_unknown", index, found[0].message) for index in unknown], "its class is not known"
-    )
+    return leave_out_unknown_classes(checked, found, "its class is not known")

@@ -37,7 +37,8 @@ MOST_SHARE = 0.02  # of the images; where more are large, large is usual here
 
 
 def examine(checked: Checked) -> list[Finding]:
-    sizes = [checked.size(row) for row in range(len(checked.data.examples))]
+    refused = {row for row, facts in checked.images.items() if facts.is_refused}  # told as image_too_large_to_decode
+    sizes = [None if row in refused else checked.size(row) for row in range(len(checked.data.examples))]
     pixels = np.array([size[0] * size[1] if size else 0.0 for size in sizes])
     known = pixels[pixels > 0]
     if not len(known):

@@ -41,7 +41,7 @@ def examine(checked: Checked) -> list[Finding]:
     found = []
     for row, facts in checked.images.items():
         example = checked.data.examples[row]
-        if not example.width or not example.height or not facts.width or example.size_is_from_image:
+        if not example.width or not example.height or not facts.width or facts.is_refused or example.size_is_from_image:
             continue
         if not _near(example, facts.width, facts.height) and not (
             facts.orientation >= 5 and _near(example, facts.height, facts.width)

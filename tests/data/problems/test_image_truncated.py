@@ -1,0 +1,37 @@
+"""Images that end too early, and those that only look so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.data.checking import found, photo, seen
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_an_image_that_is_cut_off_is_found(tmp_path: Path, kind: str, share: float) -> None:
+    whole = photo(size=(320, 240), kind=kind)
+    (finding,) = found("image_truncated", seen(tmp_path, whole[: int(share * len(whole))], photo()))
+    assert finding.example == "0.jpg"
+
+
+def test_a_progressive_jpeg_that_is_cut_off_is_found(tmp_path: Path) -> None:
+    whole = photo(size=(320, 240), progressive=True)
+    assert len(found("image_truncated", seen(tmp_path, whole[: len(whole) // 2]))) == 1
+
+
+def test_damage_inside_is_found(tmp_path: Path) -> None:
+    whole = bytearray(photo(size=(320, 240)))
+    middle = len(whole) // 2
+    whole[middle : middle + 400] = b"\xff\xd9" * 200
+    assert len(found("image_truncated", seen(tmp_path, bytes(whole)))) == 1
+
+
+def test_whole_images_are_none(tmp_path: Path) -> None:
+    kinds = [photo(kind=kind) for kind in ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")]
+    assert not found("image_truncated", seen(tmp_path, *kinds, photo(progressive=True), photo(mode="L"), photo(mode="CMYK")))
+
+
+def test_a_missing_end_mark_or_bytes_after_it_are_none(tmp_path: Path) -> None:
+    assert not found("image_truncated", seen(tmp_path, photo()[:-2], photo() + b"\x00" * 100, photo() + b"<camera>"))
