@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -81,7 +82,8 @@ def look_at_all(
         return [(row, look(source)) for row in block if (source := examples[row].image) is not None]
 
     found: dict[int, ImageFacts] = {}
-    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+        warnings.simplefilter("ignore")  # what Pillow would print of an image becomes a fact about it
         for done in pool.map(look_at_block, blocks):
             found.update(done)
             advance(len(done))

@@ -108,7 +108,7 @@ def _record(change: Callable[[dict[str, list[Any]]], object]) -> Spoil:
     def alter(data: bytes) -> bytes:
         from unstall.data import protos
 
-        values = {key: list(items) for key, (_, items) in protos.features(data).items()}
+        values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in protos.features(data).items()}
         change(values)
         return protos.encoded(values)
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
-from unstall.data.mending import Mending, leave_out_unknown_classes
+from unstall.data.mending import Mending, leave_out_unknown_classes, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
@@ -37,4 +37,7 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    return leave_out_unknown_classes(checked, found, "its class is not known")
+    left_out = leave_out_unknown_classes(checked, found, "its class is not known")
+    rows = {mending.row for mending in left_out}
+    by_number = [finding for finding in found if checked.rows.get(finding.example, -1) not in {*rows, -1}]
+    return left_out + put_right_by_writing(by_number, "the name of the class is that of its number")

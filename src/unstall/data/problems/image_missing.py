@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
-from unstall.data.mending import Mending, leave_out_without_image
+from unstall.data.mending import Mending, leave_out_without_image, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
@@ -37,4 +37,6 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    return leave_out_without_image(checked, found, "it is not there")
+    left_out = leave_out_without_image(checked, found, "it is not there")
+    never_read = [finding for finding in found if finding.example and finding.example not in checked.rows]
+    return left_out + put_right_by_writing(never_read, "the annotation is left out: its image is not there")

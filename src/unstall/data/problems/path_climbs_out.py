@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding
-from unstall.data.mending import Mending, leave_out_without_image
+from unstall.data.mending import Mending, leave_out_without_image, put_right_by_writing
 
 SEVERITY = Severity.BREAKS
 
@@ -37,4 +37,7 @@ def examine(checked: Checked) -> list[Finding]:
 
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
-    return leave_out_without_image(checked, found, "its path leads out of the data set")
+    left_out = leave_out_without_image(checked, found, "its path leads out of the data set")
+    done = {mending.finding for mending in left_out}
+    others = [finding for finding in found if finding not in done]
+    return left_out + put_right_by_writing(others, "the copy names only what lies inside it")
