@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
-from unstall.report.data_text import place
+from unstall.report.data_text import SPREADS, place
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from unstall.data.check import Report
-    from unstall.data.example import Finding
+    from unstall.data.example import DataSet, Finding
 
 MOST_PICTURES = 36
 PICTURES_OF_ONE = 4  # of one problem
@@ -95,3 +95,10 @@ def _pictures(report: Report, findings: list[Finding], most: int) -> list[dict[s
         picture = with_boxes(example, checked.data.classes, SIDE, boxes, has_frame=True)
         pictures.append({"name": name, "source": as_data_url(picture)})
     return pictures
+
+
+def write_stats(data: DataSet, told: dict[str, Any], target: Path) -> None:
+    from unstall.report.data_plots import plots
+
+    picture = f"data:image/png;base64,{base64.b64encode(plots(data, told)).decode('ascii')}"
+    write_page("data_stats.html", target, told=told, picture=picture, spreads=SPREADS)

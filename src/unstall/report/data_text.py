@@ -8,9 +8,21 @@ from unstall.report.text import print_clean
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
 EXAMPLES = 3  # of each problem
+CLASSES = 20
+OUTLIERS = 6
+SPREADS = {
+    "boxes_per_image": "boxes in an image",
+    "image_width": "image width",
+    "image_height": "image height",
+    "box_width": "box width",
+    "box_height": "box height",
+    "box_share_of_image": "box, share of image",
+    "aspect_ratio": "width over height",
+}
 
 
 def show_check(plain: dict[str, Any], out: Console) -> None:
@@ -58,3 +70,64 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
     lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
     changed = f"{len(told['changes']):,} changes, listed in changes.txt"
     print_clean(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))
+
+
+def show_stats(told: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
+    empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
+    print_clean(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
+    classes = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for name in ("class", "boxes", "images", "median side"):
+        classes.add_column(name, justify="left" if name == "class" else "right")
+    for row in told["classes"][:CLASSES]:
+        side = "" if row["median_side"] is None else f"{row['median_side']:,.0f} px"
+        classes.add_row(row["class"], f"{row['boxes']:,}", f"{row['images']:,}", side)
+    if len(told["classes"]) > CLASSES:
+        classes.add_row(f"and {len(told['classes']) - CLASSES} more", "", "", "")
+    print_clean(out, classes)
+    print_clean(out, _spreads(told))
+    sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
+    print_clean(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
+    for row in told["outliers"][:OUTLIERS]:
+        print_clean(
+            out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
+        )
+    if told["anchors"]:
+        print_clean(out, _anchors(told))
+
+
+def _spreads(told: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    columns = ("mean", "0%", "5%", "50%", "95%", "100%")
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("")
+    for name in columns:
+        table.add_column({"0%": "least", "50%": "median", "100%": "most"}.get(name, name), justify="right")
+    for key, name in SPREADS.items():
+        if told[key]:
+            table.add_row(name, *(f"{told[key][column]:,.4g}" for column in columns))
+    return table
+
+
+def _anchors(told: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
+        table.add_column(name, justify="left" if name == "anchors of" else "right")
+    for row in told["anchors"]:
+        by_size = (
+            f"{row['recall_by_size'][size]:.0%}" if size in row["recall_by_size"] else "" for size in ("small", "medium", "large")
+        )
+        table.add_row(
+            row["detector"], f"{row['recall']:.1%}", *by_size, f"{row['own_mean_iou']:.2f}", f"{row['better_mean_iou']:.2f}"
+        )
+    table.caption = (
+        "fit: boxes with an anchor of IoU 0.5, after the detector's own resize; shape: mean IoU of width and height alone"
+    )
+    table.caption_justify = "left"
+    return table

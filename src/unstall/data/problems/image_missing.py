@@ -38,5 +38,6 @@ def examine(checked: Checked) -> list[Finding]:
 
 def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
     left_out = leave_out_without_image(checked, found, "it is not there")
-    never_read = [finding for finding in found if finding.example and finding.example not in checked.rows]
+    is_whole = all(example.image is not None for example in checked.data.examples)
+    never_read = [finding for finding in found if finding.example not in checked.rows and (finding.example or is_whole)]
     return left_out + put_right_by_writing(never_read, "the annotation is left out: its image is not there")
