@@ -47,7 +47,8 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
         _logarithmic(axes[3], sides[:, 0] / sides[:, 1], "Shape of the boxes", "width over height")
         shown = sides[np.random.default_rng(0).permutation(len(sides))[:MOST_POINTS]]
         axes[4].scatter(shown[:, 0], shown[:, 1], s=3, alpha=0.25, color=FILL, linewidths=0, rasterized=True)
-        axes[4].set(xscale="log", yscale="log")
+        _logarithmic_axis(axes[4], "x")
+        _logarithmic_axis(axes[4], "y")
         _named(axes[4], "Width and height", "width, pixels", "height, pixels")
     _anchors(axes[5], told)
     out = io.BytesIO()
@@ -68,8 +69,19 @@ def _logarithmic(axis: Any, values: Any, title: str, label: str) -> None:
 
     low, high = float(values.min()), float(values.max())
     axis.hist(values, bins=np.geomspace(low * 0.99, high * 1.01, 50), color=FILL)
-    axis.set_xscale("log")
+    _logarithmic_axis(axis, "x")
     _named(axis, title, label, "boxes")
+
+
+def _logarithmic_axis(axis: Any, which: str) -> None:
+    """With numbers that people read: 20, 50, 100."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set(**{f"{which}scale": "log"})
+    own = axis.xaxis if which == "x" else axis.yaxis
+    own.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    own.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    own.set_minor_formatter(NullFormatter())
 
 
 def _anchors(axis: Any, told: dict[str, Any]) -> None:
