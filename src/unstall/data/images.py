@@ -187,11 +187,13 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
         facts = replace(facts, width=image.width, height=image.height, mode=image.mode, bits=_bits(image, data, kind))
         if image.width * image.height > LARGEST_PIXELS:
             return _refused(facts)
-        grey = _grey_of_png(data) if kind == "png" else None
+        chunks = _sound_chunks(data) if kind == "png" else set()
+        grey = _grey_of_png(data) if chunks else None
         if grey is None:
             image.load()
             grey = _grey(image)
-        turn = image.getexif().get(_ORIENTATION, 1)
+        has_notes = not chunks or b"eXIf" in chunks  # to ask a PNG, Pillow decodes it
+        turn = image.getexif().get(_ORIENTATION, 1) if has_notes else 1
         turn = turn if isinstance(turn, int) and 1 <= turn <= 8 else 1
         return replace(facts, orientation=turn, likeness=likeness(grey))
     except Image.DecompressionBombError:
@@ -203,19 +205,26 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
         return replace(facts, error=_plain(error), is_truncated=cut)
 
 
-def _grey_of_png(data: bytes) -> Grey | None:
-    """By OpenCV, which inflates faster. It says nothing of what is wrong, and prints: so only where all checksums are right."""
-    place, has_end = 8, False
-    while place + 12 <= len(data) and not has_end:
+def _sound_chunks(data: bytes) -> set[bytes]:
+    """The kinds of a PNG's chunks; empty where one is torn, has a wrong checksum or the last is missing."""
+    place, kinds = 8, set()
+    while place + 12 <= len(data):
         end = place + 8 + int.from_bytes(data[place : place + 4], "big")
         if end + 4 > len(data) or zlib.crc32(data[place + 4 : end]) != int.from_bytes(data[end : end + 4], "big"):
-            return None
-        has_end = data[place + 4 : place + 8] == b"IEND"
+            break
+        kinds.add(data[place + 4 : place + 8])
+        if b"IEND" in kinds:
+            return kinds
         place = end + 4
-    if not has_end:
+    return set()
+
+
+def _grey_of_png(data: bytes) -> Grey | None:
+    """By OpenCV, which inflates faster. It prints what is wrong instead of saying it: for sound chunks only."""
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
         return None
-    grey = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION)
-    return None if grey is None else np.asarray(grey, np.uint8)
+    return np.asarray(cv2.cvtColor(_thinned(image), cv2.COLOR_BGR2GRAY), np.uint8)
 
 
 def _bits(image: Any, data: bytes, kind: str) -> int:
@@ -245,9 +254,14 @@ def _refused(facts: ImageFacts) -> ImageFacts:
 
 def likeness(grey: Grey) -> int:
     """64 bits: whether it grows brighter from each of 9 columns to the next, in 8 rows."""
-    step = max(1, min(grey.shape[0] // 64, grey.shape[1] // 72))  # as many pixels as tell: averaging millions takes longer
-    small = cv2.resize(np.ascontiguousarray(grey[::step, ::step]), (9, 8), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(_thinned(grey), (9, 8), interpolation=cv2.INTER_AREA)
     return int.from_bytes(np.packbits(small[:, 1:] > small[:, :-1]).tobytes(), "big")
+
+
+def _thinned(image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """As many pixels as tell what it looks like: to average millions takes longer."""
+    step = max(1, min(image.shape[0] // 64, image.shape[1] // 72))
+    return np.ascontiguousarray(image[::step, ::step])
 
 
 def thumbnail(source: ImageSource) -> npt.NDArray[np.float32] | None:
