@@ -9,6 +9,7 @@ from unstall.report.text import print_clean
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
 EXAMPLES = 3  # of each problem
@@ -37,11 +38,17 @@ def show_check(plain: dict[str, Any], out: Console) -> None:
             severity = Text(problem["severity"], style=COLOUR[problem["severity"]])
             table.add_row(severity, problem["problem"], f"{problem['count']:,}", Text(_examples(problem)))
         print_clean(out, table)
-    print_clean(out, Text.from_markup(summary(plain)))
+    print_line(out, Text.from_markup(summary(plain)))
+
+
+def print_line(out: Console, line: Text) -> None:
+    """As long as it is: a path that is broken in two cannot be copied."""
+    if not out.quiet:
+        out.print(line, soft_wrap=True)
 
 
 def _examples(problem: dict[str, Any]) -> str:
-    shown = [f"{place(finding)} {finding['message']}" for finding in problem["findings"][:EXAMPLES]]
+    shown = [f"{place(finding)} {printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
     more = problem["count"] - len(shown)
     return "\n".join([*shown, f"and {more:,} more"] if more else shown)
 
@@ -49,7 +56,12 @@ def _examples(problem: dict[str, Any]) -> str:
 def place(finding: dict[str, Any]) -> str:
     """file:line of a finding, for a person to find it."""
     where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
-    return f"{where}: {finding['field']}:" if finding["field"] else f"{where}:"
+    return printable(f"{where}: {finding['field']}:" if finding["field"] else f"{where}:")
+
+
+def printable(text: str) -> str:
+    """Names of files come from strangers: none may move the cursor or colour the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def summary(plain: dict[str, Any]) -> str:
@@ -69,7 +81,7 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
     left = sum(row["count"] for row in told["left_as_it_was"])
     lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
     changed = f"{len(told['changes']):,} changes, listed in changes.txt"
-    print_clean(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))
+    print_line(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))
 
 
 def show_stats(told: dict[str, Any], out: Console) -> None:
@@ -78,7 +90,7 @@ def show_stats(told: dict[str, Any], out: Console) -> None:
 
     splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
     empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
-    print_clean(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
+    print_line(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
     classes = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
     for name in ("class", "boxes", "images", "median side"):
         classes.add_column(name, justify="left" if name == "class" else "right")
@@ -90,7 +102,7 @@ def show_stats(told: dict[str, Any], out: Console) -> None:
     print_clean(out, classes)
     print_clean(out, _spreads(told))
     sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
-    print_clean(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
+    print_line(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
     for row in told["outliers"][:OUTLIERS]:
         print_clean(
             out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
