@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -91,7 +92,8 @@ def read_bytes_of_plain(path: Path, count: int) -> bytes:
     if not path.is_file():  # a pipe or a device would be waited for
         raise FileNotFoundError(errno.ENOENT, "there is no such plain file", str(path))
     with path.open("rb") as file:
-        return file.read(count)
+        size = os.fstat(file.fileno()).st_size  # Python sets aside as much memory as it is asked to read
+        return file.read(min(count, size))
 
 
 def first_bytes(path: Path, count: int = 4096) -> bytes:
