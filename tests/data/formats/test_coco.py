@@ -199,3 +199,18 @@ def test_a_label_map_has_no_use_here(tmp_path: Path) -> None:
     put(tmp_path, {"a.json": coco_text([], [], CATS)})
     with pytest.raises(WrongInput, match="has no use there"):
         formats.read(tmp_path, labels=tmp_path / "x.pbtxt")
+
+
+def test_other_json_files_do_not_hide_the_annotations(tmp_path: Path) -> None:
+    text = coco_text([coco_image(0, "x.jpg")], [coco_box(0)], CATS)
+    put(tmp_path, {"config.json": "{}", "train/_annotations.coco.json": text, "train/x.jpg": picture(), "train/notes.json": "[]"})
+    data = formats.read(tmp_path)
+    assert len(data.examples) == 1 and problems(data) == []
+
+
+def test_an_empty_file_of_instances_is_noted(tmp_path: Path) -> None:
+    text = coco_text([coco_image(0, "x.jpg")], [coco_box(0)], CATS)
+    data = formats.read(
+        put(tmp_path, {"annotations/instances_train.json": text, "annotations/instances_val.json": "", "train/x.jpg": b"x"})
+    )
+    assert finding(data, "annotation_unparsable").startswith("annotations/instances_val.json: The file is empty")

@@ -173,3 +173,13 @@ def test_an_annotation_without_objects_or_size(tmp_path: Path) -> None:
     data = formats.read(nested(tmp_path, {"a": voc_text("a.jpg", "", size="")}))
     assert (data.examples[0].width, data.examples[0].size_is_from_image) == (64, True)
     assert problems(data) == ["annotation_empty"]
+
+
+def test_the_layout_of_the_oxford_pets(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "annotations/xmls/a.xml": voc_text("a", voc_object()),
+        "images/a.jpg": picture(),
+        "annotations/README": "x",
+    }
+    data = formats.read(put(tmp_path, files))
+    assert data.examples[0].image is not None and problems(data) == []
