@@ -211,7 +211,7 @@ def test_import_takes_little_time() -> None:
 
 
 def python_files() -> list[Path]:
-    return sorted(path for tree in ("src", "tests", "benchmarks", "docs", "demo") for path in (ROOT / tree).rglob("*.py"))
+    return sorted(path for tree in ("src", "tests", "benchmarks", "docs", "demo", "fuzz") for path in (ROOT / tree).rglob("*.py"))
 
 
 def test_files_and_functions_are_short() -> None:

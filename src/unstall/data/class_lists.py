@@ -1,4 +1,4 @@
-"""Lists of classes that lie beside annotations: one name to a line, or a label map."""
+"""Lists of classes that lie beside annotations: one name to a line, a label map, or the names of a data.yaml."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from unstall.data import labelmap
 from unstall.data.example import Origin
 from unstall.data.folder import Folder
 from unstall.data.reading import Notes, Unparsable, class_list
+from unstall.data.yolo_files import read_settings
 from unstall.errors import WrongInput
 
 
@@ -17,6 +18,9 @@ def read(path: Path, file: str, notes: Notes, first_number: int) -> tuple[list[s
     if path.suffix.lower() == ".pbtxt":
         items = labelmap.checked(labelmap.read(path), file, notes)
         return [item.shown_name for item in items], [item.number for item in items]
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        named = sorted(read_settings(path).names.items())
+        return [name for _, name in named], [number + first_number for number, _ in named]
     names = class_list(path)
     notes.add_duplicates(names, Origin(file))
     notes.add_background(names, Origin(file))

@@ -110,7 +110,7 @@ def _with_python(data: bytes) -> Decoded:
         raise Unparsable(f"No JSON: {error}.") from None
     try:
         loose = msgspec.convert(value, _LooseInstances)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:  # half a character where a key is expected
         raise _unparsable(error) from None
     return _decoded(loose, lambda kind: lambda entry: msgspec.convert(entry, kind))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -76,8 +77,10 @@ class Notes:
 
 def quoted(value: object) -> str:
     """A value from a file as it may stand in a message: short, on one line, printable anywhere."""
-    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…{text[-1] if isinstance(value, str) else ''}"
+    if isinstance(value, str):
+        shown = value if len(value) <= MOST_SHOWN else f"{value[: MOST_SHOWN - 1]}…"
+        return repr(shown) if shown.isprintable() else ascii(shown)
+    return repr(value)[:MOST_SHOWN]
 
 
 def read_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
@@ -91,7 +94,8 @@ def read_bytes_of_plain(path: Path, count: int) -> bytes:
     if not path.is_file():  # a pipe or a device would be waited for
         raise FileNotFoundError(errno.ENOENT, "there is no such plain file", str(path))
     with path.open("rb") as file:
-        return file.read(count)
+        size = os.fstat(file.fileno()).st_size  # Python sets aside as much memory as it is asked to read
+        return file.read(min(count, size))
 
 
 def first_bytes(path: Path, count: int = 4096) -> bytes:
@@ -136,19 +140,20 @@ def split_name(text: str) -> str:
 
 
 class Names:
-    """Gives each example a name of its own: what it has, else with the split before it, else with a number after it."""
+    """Gives each example a name of its own: what it has, else with the split before it, else with a number in it."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
+        self._counts: dict[str, int] = {}  # so that a name which all share does not take longer and longer
 
     def unique(self, wanted: str, split: str) -> str:
         name = wanted
         if name in self._given and split:
             name = f"{split}/{wanted}"
-        number = 1
+        stem, dot, ending = wanted.rpartition(".")
         while name in self._given:
-            number += 1
-            name = f"{wanted}#{number}"
+            self._counts[wanted] = self._counts.get(wanted, 1) + 1
+            name = f"{stem}#{self._counts[wanted]}{dot}{ending}"
         self._given.add(name)
         return name
 

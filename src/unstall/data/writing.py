@@ -50,17 +50,18 @@ class Writing:
         Flat: without folders, and unique in the whole data set.
         """
         taken: set[str] = set()
+        counts: Counter[PurePosixPath] = Counter()
         for number, example in enumerate(self.data.examples):
             if self.progress:
                 self.progress("writing", number, len(self.data.examples))
             wanted = safe_path(example)
             if is_flat:
                 wanted = PurePosixPath("_".join(wanted.parts))
-            given, count = wanted, 1
+            given = wanted
             scope = "" if is_flat else example.split
             while (key := f"{scope}/{given.with_suffix('')}".lower()) in taken:
-                count += 1
-                given = wanted.with_name(f"{wanted.stem}_{count}{wanted.suffix}")
+                counts[wanted] += 1
+                given = wanted.with_name(f"{wanted.stem}_{counts[wanted] + 1}{wanted.suffix}")
             taken.add(key)
             yield example, given
 

@@ -70,7 +70,10 @@ class _Builder:
         self._open: list[Element] = []
 
     def parse(self) -> Element:
-        self._parser.Parse(self._data, True)
+        try:
+            self._parser.Parse(self._data, True)
+        finally:
+            del self._parser  # it holds this object, and this object it: the tree would stay until somebody collects rubbish
         assert self._root is not None  # expat refuses a document without an element
         return self._root
 
@@ -91,5 +94,6 @@ class _Builder:
         self._open[-1].text += text
 
     def _refuse(self, *declared: object) -> None:
+        line = self._parser.CurrentLineNumber
         message = "A document type (DOCTYPE) is declared, which may hold entities. Refused: an annotation needs none."
-        raise Unparsable(message, line=self._parser.CurrentLineNumber)
+        raise Unparsable(message, line=line)

@@ -22,8 +22,8 @@ class DataCommands(Commands):
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
-            missing = (error.name or "").partition(".")[0]
-            if missing in {"", "unstall"}:
+            missing = error.name or ""
+            if not missing or missing.partition(".")[0] == "unstall":
                 raise  # a fault of ours, not a package that is not installed
             raise NotInstalled(f"`unstall data` needs the package '{missing}'. Install: pip install 'unstall[data]'") from None
 

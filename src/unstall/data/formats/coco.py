@@ -59,9 +59,8 @@ def recognise(path: Path) -> str:
         return f"{path.name} has COCO's keys" if path.suffix.lower() == ".json" and _has_keys(path) else ""
     if not path.is_dir():
         return ""
-    folder = Folder(path)
-    named = [file for file in _json_files(folder) if _has_keys(path / file)]
-    return f"{named[0]} has COCO's keys" if named else ""
+    files = _json_files(Folder(path))
+    return f"{files[0]} has COCO's keys" if files else ""
 
 
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
@@ -93,21 +92,23 @@ def _files(path: Path) -> tuple[Path, list[str]]:
     if path.is_file():
         root = path.parent.parent if path.parent.name == "annotations" else path.parent
         return root, [path.relative_to(root).as_posix()]
-    files = [file for file in _json_files(Folder(path)) if _has_keys(path / file)]
+    files = _json_files(Folder(path))
     if not files:
         raise WrongInput(f"There is no COCO file in '{path}'. Looked for {SIGNS}.")
     return path, files
 
 
 def _json_files(folder: Folder) -> list[str]:
+    """Of the first place that has any: annotations/, the folder itself, a folder for each split."""
     inner = [f"annotations/{name}" for name in folder.files("annotations", [".json"])]
     inner = [name for name in inner if not PurePosixPath(name).name.startswith(NOT_INSTANCES)] or inner
-    if not inner:
-        inner = folder.files("", [".json"])
-    if not inner:
-        inner = [f"{split}/{name}" for split in folder.folders() for name in folder.files(split, [".json"])]
-    instances = [name for name in inner if PurePosixPath(name).name.startswith("instances")]
-    return instances or inner
+    nested = [f"{split}/{name}" for split in folder.folders() for name in folder.files(split, [".json"])]
+    for place in (inner, folder.files("", [".json"]), nested):
+        instances = [name for name in place if PurePosixPath(name).name.startswith("instances")]
+        found = [name for name in instances or place if instances or _has_keys(folder.root / name)]
+        if found:
+            return found
+    return []
 
 
 def _has_keys(path: Path) -> bool:

@@ -8,8 +8,8 @@ most tools that write the format do neither, and nothing in a file says which it
 
 How it is recognised
 --------------------
-XML files with an <annotation> element: in `Annotations/`, beside the images, or in a folder for each split (`train/a.xml`, as
-Roboflow exports it). A folder that holds such folders (`VOCdevkit`) is read as one data set.
+XML files with an <annotation> element: in `Annotations/` (or `annotations/`), beside the images, or in a folder for each split
+(`train/a.xml`, as Roboflow exports it). A folder that holds such folders (`VOCdevkit`) is read as one data set.
 
 What is read
 ------------
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape
@@ -65,6 +66,7 @@ from unstall.report.progress import Progress
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
+ANNOTATION_FOLDERS = ("Annotations", "annotations")
 CLASS_LISTS = ("labels.txt", "classes.txt", "label_map.pbtxt", "labelmap.pbtxt")
 LOOKED_AT_FILES = 20  # XML files of a folder, to recognise it
 NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|[+-]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -112,9 +114,9 @@ class _Part:
 
 
 def _parts(folder: Folder) -> list[_Part]:
-    nested = [base for base in ("", *folder.folders()) if folder.has_folder(posixpath.join(base, "Annotations"))]
+    nested = [part for base in ("", *folder.folders()) for part in _nested_parts(folder, base)]
     if nested:
-        return [_nested_part(folder, base) for base in (nested if nested[0] else [""])]
+        return [part for part in nested if not part.base] or nested
     places = [place for place in IMAGE_FOLDERS if folder.has_folder(place)]
     parts = [_Part("", folder.files("", [".xml"]), "", ["", *places])]
     for name in folder.folders():
@@ -124,12 +126,14 @@ def _parts(folder: Folder) -> list[_Part]:
     return [part for part in parts if part.annotations]
 
 
-def _nested_part(folder: Folder, base: str) -> _Part:
-    inner = posixpath.join(base, "Annotations")
-    places = [posixpath.join(base, place) for place in IMAGE_FOLDERS]
-    return _Part(
-        base, list(folder.walk(inner, [".xml"])), inner, [place for place in [*places, inner] if folder.has_folder(place)]
-    )
+def _nested_parts(folder: Folder, base: str) -> Iterator[_Part]:
+    """Annotations in a folder of their own, the images in another beside it."""
+    for name in ANNOTATION_FOLDERS:
+        inner = posixpath.join(base, name)
+        files = list(folder.walk(inner, [".xml"])) if folder.has_folder(inner) else []
+        if files:
+            places = [posixpath.join(base, place) for place in IMAGE_FOLDERS]
+            yield _Part(base, files, inner, [place for place in [*places, inner] if folder.has_folder(place)])
 
 
 # --- reading ---
@@ -264,10 +268,12 @@ class _Reader:
             return first, said
         if first.how == "climbs":
             self.notes.add_unresolved(first, said, origin, key)
+        stem = posixpath.basename(key)
         for ending in (*IMAGE_ORDER, *(ending.upper() for ending in IMAGE_ORDER)):
-            by_key = find_in(self.folder, part.image_folders, key + ending)
-            if by_key.how == "found":
-                return by_key, PurePosixPath(by_key.path).name
+            for name in dict.fromkeys((key + ending, stem + ending)):
+                by_key = find_in(self.folder, part.image_folders, name)
+                if by_key.how == "found":
+                    return by_key, PurePosixPath(by_key.path).name
         if first.how != "climbs":
             self.notes.add_unresolved(first, said or key, origin, said or key)
         return (first, said) if first.how == "case" else (Resolved("", "missing"), said or key)

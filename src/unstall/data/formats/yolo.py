@@ -63,6 +63,7 @@ from unstall.report.progress import Progress
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
+UNDIVIDED = "undivided"  # the key of images without a split, where others have one
 MOST_CLASSES = 10_000  # where no file names them: a higher number is a mistake
 
 
@@ -197,16 +198,25 @@ class _Reader:
     def read_images(self, settings: Settings) -> None:
         found = list(self._images_of(settings)) if settings.splits else []
         if not found:
-            found = [(image, _split_of(image), Resolved(image, "found")) for image in self.folder.walk("", IMAGE_ENDINGS)]
-        labelled: dict[str, int] = {}
+            images = self.folder.walk("", IMAGE_ENDINGS)
+            found = [(_name_of(image), _split_of(image), Resolved(image, "found")) for image in images]
+        without: dict[str, list[str]] = {}  # split to its images without a label file
+        counts: dict[str, int] = {}
         for number, (name, split, resolved) in enumerate(found):
             if self._progress:
                 self._progress("reading labels", number, len(found))
-            labelled[split] = labelled.get(split, 0) + self._add_example(name, split, resolved)
-        for split, count in labelled.items():
-            if not count:
+            counts[split] = counts.get(split, 0) + 1
+            if not self._add_example(name, split, resolved):
+                without.setdefault(split, []).append(self.examples[-1].name)
+        for split, names in without.items():
+            if len(names) == counts[split]:
                 message = f"No image of {split or 'the data set'} has a label file. Expected labels/a.txt for images/a.jpg."
                 self.notes.add("annotation_missing", message, Origin(split or "."))
+                continue
+            for name in names:
+                self.notes.add(
+                    "annotation_missing", "This image has no label file: it is taken as one without boxes.", Origin(name), name
+                )
         self._note_labels_left()
 
     def _images_of(self, settings: Settings) -> Iterator[tuple[str, str, Resolved]]:
@@ -214,7 +224,7 @@ class _Reader:
         base = self.folder.inside("", settings.base) or ""
         base = base if self.folder.has_folder(base) else ""
         for key, places in settings.splits.items():
-            split = split_name(key)
+            split = split_name(key) if key != UNDIVIDED else ""
             for place in places:
                 yield from self._images_in(base, place, split, key)
 
@@ -279,13 +289,8 @@ class _Reader:
             is_normalised=bool(labels) and not is_known,
             size_is_from_image=True,
         )
-        if not labels:
-            said = (
-                "No box is marked in this image."
-                if file.path
-                else "This image has no label file: it is taken as one without boxes."
-            )
-            self.notes.add("annotation_empty", said, Origin(file.path or resolved.path or name), example.name)
+        if file.path and not labels:
+            self.notes.add("annotation_empty", "No box is marked in this image.", Origin(file.path), example.name)
         self.examples.append(example)
         return bool(file.path)
 
@@ -326,6 +331,12 @@ def _split_of(image: str) -> str:
     return next((part for part in folders if part in SPLITS.values()), "")
 
 
+def _name_of(image: str) -> str:
+    """Without the folders that say that it is an image, and of which split."""
+    *folders, name = image.split("/")
+    return "/".join([*(part for part in folders if part != "images" and split_name(part) not in SPLITS.values()), name])
+
+
 # --- writing ---
 
 
@@ -340,21 +351,23 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
             writing.lose("boxes of images that are not there or have no known size", example.count)
             writing.lose("images that are not there or have no known size")
             continue
-        split = _safe(example.split)
-        if not writing.place_image(example.image, path / "images" / split / name):
+        image = f"{_image_folder(data, example.split)}/{name}"
+        if not writing.place_image(example.image, path / image):
             continue
         kept = writing.holdable(example)
         for flag in ("crowd", "difficult", "truncated"):
             writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
-        labels = path / "labels" / split / name.with_suffix(".txt")
+        labels = path / label_file(image)
         labels.parent.mkdir(parents=True, exist_ok=True)
         labels.write_text(_lines(example, kept, size), encoding="utf-8")
     (path / "data.yaml").write_text(_settings(data), encoding="utf-8")
     return dict(writing.lost)
 
 
-def _safe(split: str) -> str:
-    return re.sub(r"[^\w.-]", "_", split)
+def _image_folder(data: DataSet, split: str) -> str:
+    """Images of no split beside those of others have a folder and a key of their own, or data.yaml would leave them out."""
+    name = re.sub(r"[^\w.-]", "_", split) or (UNDIVIDED if any(data.splits()) else "")
+    return f"images/{name}" if name else "images"
 
 
 def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
@@ -367,7 +380,8 @@ def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
 
 
 def _settings(data: DataSet) -> str:
-    splits = [f"{_safe(split)}: images/{_safe(split)}" for split in data.splits() if split]
+    folders = [_image_folder(data, split) for split in data.splits()]
+    splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
     if not splits:
         splits = ["# Not divided: unstall data split makes train, val and test."]
     names = [f"  {number}: {_quoted(name)}" for number, name in enumerate(data.classes)]
