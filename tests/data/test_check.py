@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from tests.data.checking import checked, example, healthy, spoiled
 
+from tests.data.checking import checked, example, healthy, spoiled
 from unstall.data.check import as_plain, check, examine, problem_module, problem_names, severity_of
 from unstall.data.checked import Severity
 from unstall.data.formats import read

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.checking import healthy, spoiled
 
+from tests.data.checking import healthy, spoiled
 from unstall.data.check import check, problem_names, severity_of
 from unstall.data.checked import Severity
 from unstall.data.formats import format_names, read

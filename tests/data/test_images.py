@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from tests.data.checking import example, photo
 
+from tests.data.checking import example, photo
 from unstall.data.example import ImageSource
 from unstall.data.images import look, look_at_all, look_at_bytes, thumbnail
 

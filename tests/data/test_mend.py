@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.data.checking import checked, example, healthy, spoiled
 
+from tests.data.checking import checked, example, healthy, spoiled
 from unstall.data.check import Report, check, examine, problem_module, problem_names
 from unstall.data.formats import format_names, read
 from unstall.data.mend import mend, refuse_unsafe, write_copy

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.data.checking import checked, example
-
 from unstall.data.shapes import Shapes
 from unstall.data.stats import stats
 from unstall.report.data_plots import plots

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.data.checking import boxes_found, checked, example, found
-
 from unstall.data.problems.box_axes_swapped import mend
 
 RIGHT = ((520, 10, 600, 90), (500, 300, 630, 470), (10, 20, 30, 60))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.data.checking import boxes_found, checked, example, found
-
 from unstall.data.problems.box_in_pixels import mend
 
 TWICE = (100 * 640, 50 * 480, 300 * 640, 200 * 480)

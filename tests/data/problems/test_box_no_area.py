@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.data.checking import boxes_found, checked, example, found
 
+from tests.data.checking import boxes_found, checked, example, found
 from unstall.data.check import check
 from unstall.data.formats import read
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.data.checking import boxes_found, checked, example, found
-
 from unstall.data.problems.box_normalised import mend
 
 SHARES = ((0.1, 0.2, 0.5, 0.6), (0.5, 0.5, 1, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.data.checking import boxes_found, checked, example, found
 
 INSIDE = (10, 10, 50, 50)

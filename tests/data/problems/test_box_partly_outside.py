@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.data.checking import boxes_found, checked, example, found
 
+from tests.data.checking import boxes_found, checked, example, found
 from unstall.data.problems.box_partly_outside import mend
 
 

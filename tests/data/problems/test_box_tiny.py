@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.data.checking import boxes_found, checked, example, found
-
 from unstall.data.check import severity_of
 from unstall.data.checked import Severity
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
-from tests.data.checking import found, photo, seen
 
+from tests.data.checking import found, photo, seen
 from unstall.data.images import look_at_bytes
 from unstall.data.problems.image_16_bit import mend
 

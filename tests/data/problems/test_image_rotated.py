@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.data.checking import checked, example, facts, found, photo, spoiled
 
+from tests.data.checking import checked, example, facts, found, photo, spoiled
 from unstall.data.images import look_at_bytes
 from unstall.data.mend import mend
 

@@ -7,7 +7,6 @@ import zlib
 from pathlib import Path
 
 from tests.data.checking import found, photo, seen, spoiled
-
 from unstall.data.images import look
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.checking import found, photo, seen
 
+from tests.data.checking import found, photo, seen
 from unstall.data.problems.image_type_wrong import mend
 
 

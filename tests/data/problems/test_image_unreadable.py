@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.checking import checked, example, found, photo, seen
 
+from tests.data.checking import checked, example, found, photo, seen
 from unstall.data.example import ImageSource
 from unstall.data.images import look_at_all
 

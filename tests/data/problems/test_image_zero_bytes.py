@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.data.checking import found, photo, seen
-
 from unstall.data.problems.image_zero_bytes import mend
 
 

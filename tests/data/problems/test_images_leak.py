@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.data.checking import found, photo, seen
-
 from unstall.data.checked import Checked
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.checking import healthy, spoiled
 
+from tests.data.checking import healthy, spoiled
 from unstall.data.shapes_defects import formats_of
 
 

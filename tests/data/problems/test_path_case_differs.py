@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.checking import healthy, spoiled
 
+from tests.data.checking import healthy, spoiled
 from unstall.data.check import check
 from unstall.data.formats import read
 from unstall.data.mend import write_copy

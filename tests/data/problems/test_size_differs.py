@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.data.checking import checked, example, facts, found
-
 from unstall.data.problems.size_differs import mend
 
 SMALL = (10, 10, 50, 50)
