@@ -71,6 +71,7 @@ bench: $(VENV)/.ready-for-test
 	$(BIN)/python -m benchmarks.diagnosis
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.checking
 
 fuzz: $(VENV)/.ready-for-test
 	@$(PIP) install -e '.[fuzz]'

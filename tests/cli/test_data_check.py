@@ -168,3 +168,16 @@ def test_shapes_with_a_wrong_wish_say_what_is_expected(option: str, value: str, 
     done = call("data", "shapes", str(tmp_path / "set"), option, value)
     assert done.returncode == 2 and said in done.stderr
     assert not (tmp_path / "set").exists()
+
+
+def test_problems_are_listed_and_explained() -> None:
+    from unstall.data.check import problem_names
+
+    listed = as_json("data", "problems")["problems"]
+    assert [row["problem"] for row in listed] == list(problem_names())
+    shown = call("data", "problems", COLUMNS="160").stdout
+    assert all(name in shown for name in problem_names())
+    assert "What it does to a training" in call("data", "problems", "box_twice").stdout
+    assert as_json("data", "problems", "box_twice")["page"].startswith("# box_twice")
+    done = call("data", "problems", "box_twise")
+    assert done.returncode == 2 and "Did you mean 'box_twice'?" in done.stderr

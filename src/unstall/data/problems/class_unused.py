@@ -37,7 +37,8 @@ def examine(checked: Checked) -> list[Finding]:
     if not len(classes):
         return []
     used = np.bincount(classes[(classes >= 0) & (classes < len(data.classes))], minlength=len(data.classes))
-    origin = Origin(data.files[0] if data.files else str(data.path))
+    lists = [file for file in data.files if file.endswith((".pbtxt", ".yaml", ".yml", ".names", "labels.txt", "classes.txt"))]
+    origin = Origin(next(iter([*lists, *data.files]), str(data.path)))
     return [
         Finding("class_unused", f"Class '{data.classes[number]}': expected at least one box, found none in the data set.", origin)
         for number in np.flatnonzero(used == 0)
