@@ -104,3 +104,20 @@ def test_a_link_into_the_original_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "set")
     with pytest.raises(WrongInput, match="outside the data set"):
         refuse_unsafe(tmp_path / "set", tmp_path / "link" / "copy")
+
+
+def test_what_cannot_be_mended_is_said_to_be_left(tmp_path: Path) -> None:
+    import shutil
+
+    healthy(tmp_path)
+    for split in ("train", "val"):
+        shutil.rmtree(tmp_path / "set" / split)
+    mended = mend(check(read(tmp_path / "set")), tmp_path)
+    assert not mended.changes and len(mended.left["image_missing"]) == 2
+
+
+def test_a_copy_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
+    report = healthy(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(WrongInput, match="Cannot write the corrected copy"):
+        write_copy(report, tmp_path / "file" / "copy")

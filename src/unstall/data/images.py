@@ -12,7 +12,7 @@ import os
 import struct
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -37,6 +37,7 @@ _KINDS = (
     (b"MM\x00*", "tiff"),
 )
 _ORIENTATION = 0x0112  # the EXIF tag
+_PROGRESSIVE = 0xC2  # the marker of such a JPEG
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
 _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK": "CMYK"}
 
@@ -119,7 +120,7 @@ def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
         return simplejpeg.decode_jpeg(data, **small)[..., 0], ""
     except ValueError as error:
         said = _plain(error)
-    if "Premature end of JPEG" in said and _decodes(data + b"\xff\xd9", small):
+    if "Premature end of JPEG" in said and not _is_progressive(data) and _decodes(data + b"\xff\xd9", small):
         return simplejpeg.decode_jpeg(data, strict=False, **small)[
             ..., 0
         ], ""  # only the end mark is missing: every line is there
@@ -127,7 +128,7 @@ def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
         grey = simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0]
     except ValueError as error:
         return None, _plain(error)
-    return grey, "" if "extraneous bytes" in said else said
+    return grey, said if _is_damage(said) else ""
 
 
 def _decodes(data: bytes, how: dict[str, Any]) -> bool:
@@ -136,8 +137,20 @@ def _decodes(data: bytes, how: dict[str, Any]) -> bool:
     try:
         simplejpeg.decode_jpeg(data, **how)
     except ValueError as error:
-        return "extraneous bytes" in str(error)
+        if _is_damage(str(error)) or how.get("strict") is False:
+            return False
+        return _decodes(data, {**how, "strict": False})  # a warning, then
     return True
+
+
+def _is_damage(warning: str) -> bool:
+    """libjpeg warns of much that every decoder passes over: odd parameters, unknown revisions, bytes too many."""
+    return "Premature end" in warning or ("Corrupt JPEG data" in warning and "extraneous bytes" not in warning)
+
+
+def _is_progressive(data: bytes) -> bool:
+    """Then every line is there in outline long before the end, and its end mark alone tells that it is whole."""
+    return any(marker == _PROGRESSIVE for marker, _, _ in _markers(data))
 
 
 def _plain(error: Exception) -> str:
@@ -151,16 +164,22 @@ def _turn_of(data: bytes) -> int:
 
 
 def exif_of(data: bytes) -> tuple[int, int, bytes] | None:
-    """Start, end and content of a JPEG's EXIF part, found by walking from marker to marker."""
+    """Start, end and content of a JPEG's EXIF part."""
+    for marker, start, end in _markers(data):
+        if marker == 0xE1 and data[start + 4 : start + 10] == b"Exif\x00\x00":
+            return start, end, data[start + 4 : end]
+    return None
+
+
+def _markers(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Kind, start and end of each part of a JPEG before its picture data."""
     place = 2
     while place + 4 <= len(data) and data[place] == 0xFF:
         marker, length = data[place + 1], int.from_bytes(data[place + 2 : place + 4], "big")
         if marker in (0xDA, 0xD9) or length < 2:
-            return None
-        if marker == 0xE1 and data[place + 4 : place + 10] == b"Exif\x00\x00":
-            return place, place + 2 + length, data[place + 4 : place + 2 + length]
+            return
+        yield marker, place, place + 2 + length
         place += 2 + length
-    return None
 
 
 def orientation_of(exif: bytes) -> int:

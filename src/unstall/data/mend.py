@@ -67,9 +67,11 @@ def mend(report: Report, scratch: Path) -> Mended:
         found = examine(checked, problem_names())
     mended.data = checked.data
     mended.left = {problem: findings for problem, findings in report.found.items() if not _can_mend(problem)}
+    changed = {finding.problem for finding, _ in mended.changes}
+    reported = {finding.problem for finding in report.checked.data.findings}  # by the reader: no longer there to be examined
+    mended.left |= {problem: report.found[problem] for problem in reported - changed if problem in report.found}
     for problem, findings in found.items():
-        if problem not in mended.left:
-            mended.left[problem] = findings
+        mended.left.setdefault(problem, findings)
     return mended
 
 
@@ -181,13 +183,16 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
     """The corrected copy in the data set's own format, with `changes.json` and `changes.txt` beside it."""
     original = report.checked.data
     refuse_unsafe(original.path, target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
-        mended = mend(report, Path(scratch))
-        target.mkdir(exist_ok=True)
-        lost = format_module(original.format).write(mended.data, target, progress=progress)
-    told = changes_as_plain(mended, target)
-    told["not_held_by_the_format"] = dict(lost)
-    (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
-    (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
+            mended = mend(report, Path(scratch))
+            target.mkdir(exist_ok=True)
+            lost = format_module(original.format).write(mended.data, target, progress=progress)
+        told = changes_as_plain(mended, target)
+        told["not_held_by_the_format"] = dict(lost)
+        (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
+        (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise WrongInput(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
     return told

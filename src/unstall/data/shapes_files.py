@@ -84,11 +84,14 @@ def write_shapes(
     module = format_module(format)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise WrongInput(f"Expected an empty folder, or none yet. Received: '{out}', which is not empty.")
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".shapes-") as scratch:
-        draft = drafted(shapes, Path(scratch), splits, progress)
-        given = {defect: prepare(defect, draft) for defect in defects}
-        module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".shapes-") as scratch:
+            draft = drafted(shapes, Path(scratch), splits, progress)
+            given = {defect: prepare(defect, draft) for defect in defects}
+            module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
+    except OSError as error:
+        raise WrongInput(f"Cannot write the data set to '{out}': {error.strerror or error}.") from None
     return {defect: spoil(defect, out, format, where, number) for number, (defect, where) in enumerate(given.items())}
 
 

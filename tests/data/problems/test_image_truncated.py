@@ -36,3 +36,12 @@ def test_whole_images_are_none(tmp_path: Path) -> None:
 
 def test_a_missing_end_mark_or_bytes_after_it_are_none(tmp_path: Path) -> None:
     assert not found("image_truncated", seen(tmp_path, photo()[:-2], photo() + b"\x00" * 100, photo() + b"<camera>"))
+
+
+def test_odd_parameters_that_every_decoder_passes_over_are_none(tmp_path: Path) -> None:
+    """Some telephones write a scan header that a sequential JPEG should not have; libjpeg warns and decodes it whole."""
+    data = bytearray(photo(size=(320, 240)))
+    scan = data.index(b"\xff\xda")
+    end = scan + 2 + int.from_bytes(data[scan + 2 : scan + 4], "big")
+    data[end - 3 : end] = b"\x00\x00\x00"  # spectral selection 0 to 0 in place of 0 to 63
+    assert not found("image_truncated", seen(tmp_path, bytes(data)))

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 
@@ -87,9 +86,19 @@ def _pairs_across(rows: list[int], splits: list[str], hashes: dict[int, int]) ->
     else:
         groups = [rows]
     for group in groups:
-        for one, two in combinations(group, 2):
-            if splits[one] != splits[two] and (hashes[one] ^ hashes[two]).bit_count() <= NEAR_BITS:
-                yield (two, one) if splits[two].startswith("train") else (one, two)
+        for first, second in _near(group, hashes):
+            if splits[first] != splits[second]:
+                yield (second, first) if splits[second].startswith("train") else (first, second)
+
+
+def _near(rows: list[int], hashes: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """All pairs whose hashes differ in few bits."""
+    values = np.array([hashes[row] for row in rows], np.uint64)
+    bits = np.unpackbits(values.view(np.uint8).reshape(-1, 8), axis=1).astype(np.int8)
+    ones = bits.sum(axis=1, dtype=np.int32)
+    differing = ones[:, None] + ones[None] - 2 * (bits.astype(np.float32) @ bits.T.astype(np.float32))
+    for first, second in np.argwhere(np.triu(differing <= NEAR_BITS, k=1)).tolist():
+        yield rows[first], rows[second]
 
 
 def _alike(checked: Checked, first: int, second: int) -> bool:
