@@ -39,6 +39,13 @@ _KINDS = (
 _ORIENTATION = 0x0112  # the EXIF tag
 _PROGRESSIVE = 0xC2  # the marker of such a JPEG
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
+_HARMLESS = (
+    "extraneous bytes",
+    "Invalid SOS parameters",
+    "Unknown Adobe color transform",
+    "unknown JFIF revision",
+    "bad ICC marker",
+)
 _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK": "CMYK"}
 
 Grey = npt.NDArray[np.uint8]
@@ -102,7 +109,14 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data, strict=False)
     except (ValueError, KeyError):  # a KeyError where it does not know the colours
         return _look_with_pillow(data, "jpeg")
-    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
+    facts = replace(facts, width=width, height=height, mode=_HARMLESS = (
+    "extraneous bytes",
+    "Invalid SOS parameters",
+    "Unknown Adobe color transform",
+    "unknown JFIF revision",
+    "bad ICC marker",
+)
+_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
     grey, wrong = _decoded_in_grey(data)
@@ -137,15 +151,13 @@ def _decodes(data: bytes, how: dict[str, Any]) -> bool:
     try:
         simplejpeg.decode_jpeg(data, **how)
     except ValueError as error:
-        if _is_damage(str(error)) or how.get("strict") is False:
-            return False
-        return _decodes(data, {**how, "strict": False})  # a warning, then
+        return not _is_damage(str(error))
     return True
 
 
 def _is_damage(warning: str) -> bool:
     """libjpeg warns of much that every decoder passes over: odd parameters, unknown revisions, bytes too many."""
-    return "Premature end" in warning or ("Corrupt JPEG data" in warning and "extraneous bytes" not in warning)
+    return not any(harmless in warning for harmless in _HARMLESS)
 
 
 def _is_progressive(data: bytes) -> bool:
