@@ -109,14 +109,7 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data, strict=False)
     except (ValueError, KeyError):  # a KeyError where it does not know the colours
         return _look_with_pillow(data, "jpeg")
-    facts = replace(facts, width=width, height=height, mode=_HARMLESS = (
-    "extraneous bytes",
-    "Invalid SOS parameters",
-    "Unknown Adobe color transform",
-    "unknown JFIF revision",
-    "bad ICC marker",
-)
-_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
+    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
     grey, wrong = _decoded_in_grey(data)
