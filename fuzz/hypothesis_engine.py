@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-MOST_EDITS = 6
+MOST_EDITS = 3
 INPUTS_OF_A_ROUND = 5_000
 
 

@@ -70,11 +70,18 @@ def replay(driver: str, path: Path) -> None:
     print(f"{path}: survived")
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    print(f"{'parser':10} {'engine':11} {'inputs':>9} {'s':>7} {'MiB':>6}")
-    for row in rows:
-        verdict = "" if row["survived"] else "  FAILED"
-        print(f"{row['parser']:10} {row['engine']:11} {row['inputs']:9,} {row['seconds']:7} {row['peak_mib']:6}{verdict}")
+def show(row: dict[str, Any]) -> None:
+    verdict = "survived" if row["survived"] else "FAILED"
+    figures = f"{row['inputs']:9,} inputs {row['seconds']:7.1f} s {row['peak_mib']:6,} MiB"
+    print(f"{row['parser']:10} {row['engine']:11} {figures}  {verdict}", flush=True)
+
+
+def keep(row: dict[str, Any], path: Path) -> None:
+    """Among the results, in place of an earlier run of the same parser and engine."""
+    earlier = json.loads(path.read_text())["runs"] if path.exists() else []
+    others = [other for other in earlier if (other["parser"], other["engine"]) != (row["parser"], row["engine"])]
+    rows = sorted([*others, row], key=lambda other: (other["parser"], other["engine"]))
+    path.write_text(json.dumps({"limits": {"seconds": LONGEST_S, "mib": MOST_MIB}, "runs": rows}, indent=2) + "\n")
 
 
 def main() -> int:
@@ -93,9 +100,9 @@ def main() -> int:
     for driver in wishes.only or driver_names():
         for engine in wishes.engine or ENGINES:
             rows.append(run(driver, engine, wishes.inputs))
-            show(rows[-1:])
-    if wishes.out:
-        wishes.out.write_text(json.dumps({"limits": {"seconds": LONGEST_S, "mib": MOST_MIB}, "runs": rows}, indent=2) + "\n")
+            show(rows[-1])
+            if wishes.out:
+                keep(rows[-1], wishes.out)
     if not any(FOUND.iterdir()):
         shutil.rmtree(FOUND)
     return 0 if all(row["survived"] for row in rows) else 1

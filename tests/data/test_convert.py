@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,6 +140,25 @@ def test_an_image_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
 
 
 # --- the command ---
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+from unstall.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", formats.format_names())
+def test_a_disk_that_takes_no_more_is_an_error_and_leaves_nothing(voc: Path, tmp_path: Path, name: str) -> None:
+    """Files may have 200 bytes: the first image does not fit, as on a full disk."""
+    command = [sys.executable, "-c", FULL, "data", "convert", str(voc), str(tmp_path / "out"), "--to", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"unstall: Cannot write to '{tmp_path / 'out'}': File too large.\n"
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 
 def test_the_command_says_what_was_written_and_what_was_lost(voc: Path, tmp_path: Path) -> None:

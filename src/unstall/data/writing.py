@@ -66,19 +66,17 @@ class Writing:
             yield example, given
 
     def place_image(self, source: ImageSource, target: Path) -> bool:
-        """Whether it is there now."""
+        """Whether it is there now. An image that cannot be read is lost; a disk that cannot be written to is an error."""
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            if source.length is not None or source.offset:
-                target.write_bytes(source.read())
-            elif not (self.link and _linked(source.path, target)):
-                shutil.copyfile(source.path, target)
-        except OSError as error:
-            if error.filename is not None and str(error.filename) == str(target):
-                raise  # the place to write to: no use in going on
+            source.path.open("rb").close()
+        except OSError:
             self.lose("images that could not be read")
-            target.unlink(missing_ok=True)
             return False
+        if source.length is not None or source.offset:
+            target.write_bytes(source.read())
+        elif not (self.link and _linked(source.path, target)):
+            shutil.copyfile(source.path, target)
         return True
 
     def holdable(self, example: Example) -> Flags:
