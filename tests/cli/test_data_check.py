@@ -128,6 +128,8 @@ def test_stats_as_json_with_one_detector(well: Path) -> None:
     told = as_json("data", "stats", str(well), "--detector", "ssd300_vgg16")
     assert [row["detector"] for row in told["anchors"]] == ["ssd300_vgg16"]
     assert 0 <= told["anchors"][0]["recall"] <= 1 and told["images"] == 20
+    shown = call("data", "stats", str(well), "--detector", "ssd300_vgg16", COLUMNS="120").stdout
+    assert re.search(r"anchors that would fit better, in pixels of the resized image: \d+×\d+, ", shown)
     done = call("data", "stats", str(well), "--detector", "ssd")
     assert done.returncode == 2 and "There is no detector 'ssd'" in done.stderr
 

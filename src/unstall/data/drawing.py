@@ -78,13 +78,14 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
         scale = side / max(width, height)
         found = Image.new("RGB", (max(1, round(width * scale)), max(1, round(height * scale))), GROUND), scale
     image, scale = found
+    # Boxes in shares of a size that was not known are shares of the picture.
+    size = np.array([image.width / scale, image.height / scale] * 2) if example.is_normalised else np.ones(4)
     room = _room(example, marked, scale, side) if has_frame else 0
     if room:
         framed = Image.new("RGB", (image.width + 2 * room, image.height + 2 * room), GROUND)
         framed.paste(image, (room, room))
         image = framed
     draw = ImageDraw.Draw(image)
-    size = np.array([example.width or 1, example.height or 1] * 2, np.float64) if example.is_normalised else np.ones(4)
     order = sorted(range(example.count), key=lambda box: (box in marked, box))
     for box in order[-MOST_BOXES:]:
         edges = example.boxes[box] * size * scale + room

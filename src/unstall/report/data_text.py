@@ -109,6 +109,9 @@ def show_stats(told: dict[str, Any], out: Console) -> None:
         )
     if told["anchors"]:
         print_clean(out, _anchors(told))
+    if len(told["anchors"]) == 1:
+        better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in told["anchors"][0]["better"])
+        print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
 
 
 def _spreads(told: dict[str, Any]) -> Table:
