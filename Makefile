@@ -5,9 +5,9 @@ VENV   ?= .venv
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-TREES := src tests benchmarks docs demo
+TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: demo test check format types docs docs-check tests bench clean help
+.PHONY: demo test check format types docs docs-check tests bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make format  put the code into form"
 	@echo "make docs    write the generated pages again"
 	@echo "make bench   run every specimen for real, and measure the overhead: an hour or more"
+	@echo "make fuzz    give every parser 100,000 inputs, twice: half an hour"
 	@echo "make clean   remove what was set up"
 	@echo "PYTHON=python3.11 names the interpreter, VENV=.venv the environment"
 
@@ -69,6 +70,12 @@ docs: $(VENV)/.ready-for-test
 bench: $(VENV)/.ready-for-test
 	$(BIN)/python -m benchmarks.diagnosis
 	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.checking
+
+fuzz: $(VENV)/.ready-for-test
+	@$(PIP) install -e '.[fuzz]'
+	$(BIN)/python -m fuzz.run --out benchmarks/results/fuzzing.json
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, events.
+"""Writes the pages that come from the code: causes, commands, formats, problems of data, events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -18,12 +18,15 @@ from types import ModuleType
 from click.testing import CliRunner
 
 from unstall import cli, errors
+from unstall.data import formats
+from unstall.data import pages as problem_pages
+from unstall.data.check import problem_names, severity_of
 from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "formats", "problems")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -33,9 +36,16 @@ def pages() -> dict[Path, str]:
         Path("causes/README.md"): causes_page(),
         Path("commands/README.md"): commands_page(),
         Path("events.md"): events_page(),
+        Path("formats/README.md"): formats_page(),
+        Path("problems/README.md"): problems_page(),
+    }
+    result |= {
+        Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
+        for name in problem_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
-    result |= {Path(f"commands/{name}.md"): command_page(name) for name in cli.command_names()}
+    result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
+    result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
 
@@ -65,6 +75,24 @@ def _in_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+# --- problems of data ---
+
+
+def problems_page() -> str:
+    lines = [
+        _from("src/unstall/data/problems") + "# The problems of data",
+        "",
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or",
+        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
+        "",
+        "| problem | severity | what it is |",
+        "| --- | --- | --- |",
+    ]
+    for name, summary in problem_pages.summaries().items():
+        lines.append(f"| [{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)} |")
+    return "\n".join(lines)
+
+
 # --- commands ---
 
 
@@ -76,12 +104,23 @@ def help_text(*arguments: str) -> str:
     return result.output.rstrip()
 
 
-def command_page(name: str) -> str:
-    return _from(f"src/unstall/cli/{name}.py") + f"# unstall {name}\n\n{cli.first_line(name)}\n\n```\n{help_text(name)}\n```\n"
+def command_path(typed: str) -> Path:
+    """`unstall data check` has its page in commands/data_check.md."""
+    return Path(f"commands/{typed.replace(' ', '_')}.md")
+
+
+def command_page(typed: str) -> str:
+    source = cli.source_file(typed).relative_to(cli.FOLDER)
+    said = help_text(*typed.split())
+    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.inner_names(typed)]
+    below = "\n".join(["", *links, ""]) if links else ""
+    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.first_line(typed)}\n\n```\n{said}\n```\n{below}"
 
 
 def commands_page() -> str:
-    rows = [f"| [unstall {name}]({name}.md) | {_in_cell(cli.first_line(name))} |" for name in cli.command_names()]
+    rows = [
+        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.first_line(typed))} |" for typed in cli.all_commands()
+    ]
     exits = inspect.cleandoc(errors.__doc__ or "")
     return "\n".join(
         [
@@ -106,6 +145,20 @@ def commands_page() -> str:
             "```",
         ]
     )
+
+
+# --- formats ---
+
+
+def format_page(name: str) -> str:
+    return _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+
+
+def formats_page() -> str:
+    rows = [f"| [{name}]({name}.md) | {_in_cell(summary)} |" for name, summary in formats.summaries().items()]
+    said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
+    head = _from("src/unstall/data/formats") + "# The formats"
+    return "\n".join([head, "", said, "", "| format | what it is |", "| --- | --- |", *rows])
 
 
 # --- events ---

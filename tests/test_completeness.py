@@ -15,6 +15,11 @@ import pytest
 
 from tests import specimens_index
 from unstall import cli
+from unstall.data import formats
+from unstall.data import pages as problem_pages
+from unstall.data.check import problem_module, problem_names
+from unstall.data.checked import Severity
+from unstall.data.shapes_defects import defect_names
 from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.journal import events
@@ -22,7 +27,10 @@ from unstall.journal import events
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
 CAUSES = cause_names()
-COMMANDS = cli.command_names()
+PROBLEMS = problem_names()
+COMMANDS = cli.all_commands()
+GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
+FORMATS = formats.format_names()
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
@@ -106,7 +114,9 @@ def test_a_cause_has_its_page(name: str) -> None:
     assert why is None, f"docs/causes/{name}.md {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("page", ["causes/README.md", "commands/README.md", "events.md"])
+@pytest.mark.parametrize(
+    "page", ["causes/README.md", "commands/README.md", "events.md", "formats/README.md", "problems/README.md"]
+)
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
     assert why is None, f"docs/{page} {why}. Write it by: make docs"
@@ -120,6 +130,50 @@ def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
     near = {specimen.near for specimen in sick}
     twins = [specimen for specimen in specimens if not specimen.is_sick and (specimen.near == name or specimen.name in near)]
     assert twins, f'Add tests/specimens/healthy/….py, a program that nearly has it, with the header `near = "{name}"`.'
+
+
+# --- problems of data ---
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> None:
+    where = f"src/unstall/data/problems/{name}.py"
+    module = problem_module(name)
+    docstring = inspect.cleandoc(module.__doc__ or "")
+    summary = docstring.partition("\n")[0]
+    assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
+    underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
+    assert underlined == list(problem_pages.HEADINGS), f"{where}: expected {problem_pages.HEADINGS}. Received: {underlined}"
+    empty = [heading for heading, text in problem_pages.sections(module).items() if not text]
+    assert not empty, f"{where}: nothing stands under {empty}."
+    assert isinstance(module.SEVERITY, Severity), f"{where}: add `SEVERITY = Severity.…`."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_is_named_by_the_fault(name: str) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inside_out'."
+    assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_examines_what_was_checked(name: str) -> None:
+    module = problem_module(name)
+    examine, mend = getattr(module, "examine", None), getattr(module, "mend", None)
+    assert callable(examine), f"src/unstall/data/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
+    assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
+    if mend is not None:
+        assert list(inspect.signature(mend).parameters) == ["checked", "found"], f"{name}: mend takes (checked, found)."
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
+    why = stale_pages().get(Path(f"problems/{name}.md"))
+    assert why is None, f"docs/problems/{name}.md {why}. Write it by: make docs"
+    path = ROOT / "tests" / "data" / "problems" / f"test_{name}.py"
+    assert path.exists(), f"Add {path.relative_to(ROOT)}: what is found, and what nearly is and must not be."
+    text = path.read_text(encoding="utf-8")
+    assert len(re.findall(r"^def test_", text, re.MULTILINE)) >= 2, f"{path.relative_to(ROOT)} needs a test of silence too."
+    assert name in defect_names(), f"{name}: make it injectable, in data/shapes_defects.py or data/shapes_spoiled.py."
 
 
 # --- specimens ---
@@ -154,22 +208,52 @@ def test_no_two_specimens_have_one_name() -> None:
 # --- commands ---
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_has_help_a_page_and_a_test(name: str) -> None:
-    assert cli.first_line(name), f"src/unstall/cli/{name}.py: the docstring is the help; add one."
-    why = stale_pages().get(Path(f"commands/{name}.md"))
-    assert why is None, f"docs/commands/{name}.md {why}. Write it by: make docs"
+@pytest.mark.parametrize("typed", COMMANDS)
+def test_a_command_has_help_a_page_and_a_test(typed: str) -> None:
+    source = cli.source_file(typed).relative_to(ROOT)
+    assert cli.first_line(typed), f"{source}: the docstring is the help; add one."
+    page = generator().command_path(typed)
+    why = stale_pages().get(page)
+    assert why is None, f"docs/{page} {why}. Write it by: make docs"
     tests = [path for path in (ROOT / "tests").rglob("test_*.py") if "specimens" not in path.parts and path != Path(__file__)]
-    called = any(f'"{name}"' in path.read_text(encoding="utf-8") for path in tests)
-    assert called, f"No test calls `unstall {name}`. Add one to tests/cli/test_cli.py."
+    words = ", ".join(f'"{word}"' for word in typed.split())
+    called = any(words in path.read_text(encoding="utf-8") for path in tests)
+    assert called, f"No test calls `unstall {typed}` (with the words {words}). Add one to tests/cli."
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_can_speak_json(name: str) -> None:
-    command = cli.Commands().get_command(None, name)  # type: ignore[arg-type]
-    assert command is not None
-    options = [option for parameter in command.params for option in parameter.opts]
-    assert "--json" in options, f"src/unstall/cli/{name}.py: what is printed for a person can be had as JSON; add --json PATH."
+@pytest.mark.parametrize("typed", sorted(set(COMMANDS) - set(GROUPS)))
+def test_a_command_can_speak_json(typed: str) -> None:
+    options = [option for parameter in cli.load(typed).params for option in parameter.opts]
+    source = cli.source_file(typed).relative_to(ROOT)
+    assert "--json" in options, f"{source}: what is printed for a person can be had as JSON; add --json PATH."
+
+
+# --- formats ---
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_has_its_headings_its_summary_and_its_page(name: str) -> None:
+    where = f"src/unstall/data/formats/{name}.py"
+    lines = inspect.cleandoc(formats.format_module(name).__doc__ or "").splitlines()
+    assert lines[0].endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {lines[0]!r}"
+    underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
+    assert underlined == list(formats.HEADINGS), (
+        f"{where}: expected the headings {formats.HEADINGS}, underlined. Received: {underlined}"
+    )
+    why = stale_pages().get(Path(f"formats/{name}.md"))
+    assert why is None, f"docs/formats/{name}.md {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_has_its_functions_its_test_and_its_fuzzing(name: str) -> None:
+    module = formats.format_module(name)
+    assert isinstance(module.SIGNS, str) and module.SIGNS, f"{name}: add SIGNS, what it is known by."
+    wanted = {"recognise": ["path"], "read": ["path", "progress", "labels"], "write": ["data", "path", "link", "progress"]}
+    for function, parameters in wanted.items():
+        taken = list(inspect.signature(getattr(module, function)).parameters)
+        assert taken == parameters, f"{name}.{function}: expected the parameters {parameters}. Received: {taken}"
+    for path in (ROOT / "tests" / "data" / "formats" / f"test_{name}.py", ROOT / "fuzz" / "drivers" / f"{name}.py"):
+        assert path.exists(), f"Add {path.relative_to(ROOT)}."
 
 
 # --- events ---

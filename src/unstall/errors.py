@@ -4,7 +4,8 @@ UnstallError            1
 ├── WrongInput          2   a mistake in what was typed or in a file: what was expected and what came
 │   └── NoSuchRun       2   no run of this name or path
 ├── ProcessNotThere     3   the process to look at does not exist, or is no process of ours to see
-└── NotPermitted        4   the system refuses; says which permission is missing and how to give it
+├── NotPermitted        4   the system refuses; says which permission is missing and how to give it
+└── NotInstalled        5   an optional package is missing; says the command that installs it
 """
 
 
@@ -26,3 +27,7 @@ class ProcessNotThere(UnstallError):
 
 class NotPermitted(UnstallError):
     exit_code = 4
+
+
+class NotInstalled(UnstallError):
+    exit_code = 5

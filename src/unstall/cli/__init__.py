@@ -1,7 +1,7 @@
 """The command line. A command is a file of this folder: its name is the command's, its docstring the help.
 
-Commands are loaded when they are called, so that `unstall --help` stays quick. Here, and only here, an error of
-Unstall's own becomes an exit code.
+A folder in this folder is a group of commands: `data/check.py` is `unstall data check`. Commands are loaded when they are
+called, so that `unstall --help` stays quick. Here, and only here, an error of Unstall's own becomes an exit code.
 """
 
 from __future__ import annotations
@@ -18,36 +18,65 @@ import click
 from unstall import __version__
 from unstall.errors import UnstallError, WrongInput
 
+FOLDER = Path(__file__).parent
+
 
 class Commands(click.Group):
+    """The commands of a folder: of this one, or of the group that it is given."""
+
+    group_name = ""  # 'data' for those of data/
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return command_names()
+        return command_names(self.group_name)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in command_names():
+        if cmd_name not in command_names(self.group_name):
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
-        return command
+        return load(f"{self.group_name} {cmd_name}".strip())
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in command_names() and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], command_names(), n=1)
+        known = command_names(self.group_name)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], known, n=1)
             hint = f"Did you mean '{near[0]}'? " if near else ""
-            raise WrongInput(f"There is no command '{args[0]}'. {hint}Commands: {', '.join(command_names())}.")
+            called = f"{self.group_name} {args[0]}".strip()
+            raise WrongInput(f"There is no command '{called}'. {hint}Commands: {', '.join(known)}.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The first line of each file's docstring, read without loading the file."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, first_line(name)) for name in command_names()])
+            names = command_names(self.group_name)
+            formatter.write_dl([(name, first_line(f"{self.group_name} {name}".strip())) for name in names])
 
 
-def command_names() -> list[str]:
-    return sorted(info.name for info in pkgutil.iter_modules(__path__))
+def command_names(group_name: str = "") -> list[str]:
+    """Of this folder, or of the group in it."""
+    return sorted(info.name for info in pkgutil.iter_modules([str(FOLDER / group_name)]))
 
 
-def first_line(name: str) -> str:
-    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+def all_commands() -> list[str]:
+    """Each command as it is typed after `unstall`, those of the groups after their group: 'data', 'data check'."""
+    return [typed for name in command_names() for typed in (name, *(f"{name} {inner}" for inner in inner_names(name)))]
+
+
+def inner_names(typed: str) -> list[str]:
+    """The commands of a group; of a command that is none, nothing."""
+    return command_names(typed) if (FOLDER / typed).is_dir() else []
+
+
+def load(typed: str) -> click.Command:
+    command: click.Command = import_module(".".join([__name__, *typed.split()])).command
+    return command
+
+
+def source_file(typed: str) -> Path:
+    path = FOLDER.joinpath(*typed.split())
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def first_line(typed: str) -> str:
+    source = source_file(typed).read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 

@@ -6,10 +6,14 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
 from unstall.data.example import DataSet, Example, Finding, Flags, Floats, Integers, Origin
+
+if TYPE_CHECKING:
+    from unstall.data.fits import Fits
 
 
 class Severity(enum.Enum):
@@ -29,8 +33,12 @@ class ImageFacts:
     width: int = 0  # as stored, before any EXIF turn
     height: int = 0
     mode: str = ""  # 'RGB', 'L', 'CMYK', 'RGBA', 'P', 'I;16' …
+    bits: int = 8  # of each channel
     orientation: int = 1  # EXIF
     error: str = ""
+    is_empty: bool = False  # 0 bytes
+    is_truncated: bool = False  # it is cut off or damaged inside: a part of it decodes
+    is_refused: bool = False  # too large to be decoded safely
     likeness: int | None = None  # a 64-bit difference hash: near-identical images differ in few bits
 
 
@@ -71,21 +79,48 @@ class Checked:
             height=sizes[row, 1],
         )
 
+    @cached_property
+    def fits(self) -> Fits:
+        """Which boxes fit their images, and what would make the others fit."""
+        from unstall.data.fits import judge
+
+        return judge(self)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """By the name of the example."""
+        return {example.name: row for row, example in enumerate(self.data.examples)}
+
+    def own(self, problem: str) -> list[Finding]:
+        """What the format reported of this kind while it read."""
+        return [finding for finding in self.data.findings if finding.problem == problem]
+
     def size(self, row: int) -> tuple[float, float] | None:
-        """Of the image itself where it was read, else as the annotation says."""
+        """Of the image itself where it was read, else as the annotation says; as EXIF turns it where the annotation does so."""
         facts, example = self.images.get(row), self.data.examples[row]
         if facts is not None and facts.width:
-            return float(facts.width), float(facts.height)
+            turned = facts.orientation >= 5 and (example.width, example.height) == (facts.height, facts.width)
+            return (float(facts.height), float(facts.width)) if turned else (float(facts.width), float(facts.height))
         return (float(example.width), float(example.height)) if example.width and example.height else None
 
-    def box_finding(self, problem: str, index: int, message: str) -> Finding:
+    def size_of_image(self, index: SupportsIndex) -> str:
+        """Of the image of the box in this row of the table."""
+        return f"{self.table.width[index]:g}×{self.table.height[index]:g}"
+
+    def box_finding(self, problem: str, index: SupportsIndex, message: str) -> Finding:
         """About the box in this row of the table."""
         example, box = self.data.examples[int(self.table.row[index])], int(self.table.box[index])
         return Finding(problem, message, box_origin(example, box), example.name, box)
 
     def image_finding(self, problem: str, row: int, message: str) -> Finding:
         example = self.data.examples[row]
-        return Finding(problem, message, example.origin, example.name)
+        return Finding(problem, message, image_origin(example), example.name)
+
+
+def image_origin(example: Example) -> Origin:
+    """Of the annotation as a whole, where `origin.field` has the place of a box: 'images[5]: annotations[{}].bbox'."""
+    origin = example.origin
+    return Origin(origin.file, origin.line, origin.field.rpartition(": ")[0]) if "{}" in origin.field else origin
 
 
 def box_origin(example: Example, box: int) -> Origin:
@@ -98,3 +133,7 @@ def box_origin(example: Example, box: int) -> Origin:
 
 def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(empty, kind)
+
+
+def shown(box: Floats) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in box) + ")"

@@ -65,7 +65,7 @@ class Example:
     crowd: Flags
     difficult: Flags
     truncated: Flags
-    origin: Origin  # of the annotation
+    origin: Origin  # of the annotation; its field may be 'images[5]: annotations[{}].bbox', {} standing for a box's line
     box_lines: Integers | None = None  # (n,) line or index of each box in the annotation, where the format has one
     split: str = ""  # 'train', 'val', 'test' or as the data set has it; empty where it has none
     is_normalised: bool = False  # the boxes are shares of a size that is not known: the image could not be read

@@ -6,6 +6,7 @@ import ast
 import difflib
 import inspect
 import re
+from types import ModuleType
 from typing import Any
 
 from unstall.diagnosis.diagnose import cause_module, cause_names
@@ -23,18 +24,22 @@ def _docstring(name: str) -> str:
 
 
 def limits(name: str) -> dict[str, Any]:
+    return limits_of(cause_module(name))
+
+
+def limits_of(module: ModuleType) -> dict[str, Any]:
     """The constants of the module in capitals, in the order of the code."""
     skipped = {"EXPLAINS"}
     return {
         key: value
-        for key, value in vars(cause_module(name)).items()
+        for key, value in vars(module).items()
         if key.isupper() and not key.startswith("_") and key not in skipped and isinstance(value, int | float | str | tuple)
     }
 
 
-def limit_notes(name: str) -> dict[str, str]:
+def limit_notes(module: ModuleType) -> dict[str, str]:
     """What the comment beside a constant says of it."""
-    source = inspect.getsource(cause_module(name))
+    source = inspect.getsource(module)
     lines = source.splitlines()
     notes = {}
     for node in ast.parse(source).body:
@@ -46,11 +51,15 @@ def limit_notes(name: str) -> dict[str, str]:
 
 
 def sections(name: str) -> dict[str, str]:
+    return sections_of(_docstring(name), HEADINGS)
+
+
+def sections_of(docstring: str, headings: tuple[str, ...]) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
     result: dict[str, list[str]] = {"": []}
     current = ""
-    for line in _docstring(name).splitlines():
-        if line.strip() in HEADINGS:
+    for line in docstring.splitlines():
+        if line.strip() in headings:
             current = line.strip()
             result[current] = []
         elif not (set(line.strip()) == {"-"} and line.strip()):
@@ -64,10 +73,7 @@ def page(name: str) -> str:
     lines = [f"# {name}", "", parts.pop(""), ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    known, notes = limits(name), limit_notes(name)
-    if known:
-        lines += ["## Limits", "", "| limit | value | meaning |", "| --- | --- | --- |"]
-        lines += [f"| `{key}` | {_shown(value)} | {notes.get(key, '')} |" for key, value in known.items()] + [""]
+    lines += limits_table(cause_module(name), limits(name))
     follows = tuple(getattr(cause_module(name), "EXPLAINS", ()))
     if follows:
         lines += [
@@ -77,6 +83,13 @@ def page(name: str) -> str:
             "",
         ]
     return "\n".join(lines)
+
+
+def limits_table(module: ModuleType, known: dict[str, Any]) -> list[str]:
+    """Markdown, with the comments of the code; nothing where there is no limit."""
+    notes = limit_notes(module)
+    rows = [f"| `{key}` | {_shown(value)} | {notes.get(key, '')} |" for key, value in known.items()]
+    return ["## Limits", "", "| limit | value | meaning |", "| --- | --- | --- |", *rows, ""] if rows else []
 
 
 def _shown(value: Any) -> str:

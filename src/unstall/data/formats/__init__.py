@@ -1,0 +1,91 @@
+"""The formats of data sets. A format is a file of this folder: its name is the format's, its docstring the page.
+
+Each has `SIGNS` (what it is known by), `recognise(path)` (which of them were found; empty: none), `read(path, …)` and
+`write(data, path, …)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections import Counter
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from unstall.errors import WrongInput
+
+if TYPE_CHECKING:
+    from unstall.data.example import DataSet
+    from unstall.report.progress import Progress
+
+HEADINGS = ("What it is", "How it is recognised", "What is read", "What is written", "What it cannot hold")
+MOST_LISTED = 10_000  # files of a folder that are counted for the message that nothing was recognised
+
+
+@cache
+def format_names() -> tuple[str, ...]:
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def format_module(name: str) -> ModuleType:
+    if name not in format_names():
+        raise WrongInput(f"There is no format '{name}'. Formats: {', '.join(format_names())}.")
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def recognise(path: Path | str) -> str:
+    """The name of the one format that fits."""
+    path = Path(path)
+    fitting = {name: found for name in format_names() if (found := format_module(name).recognise(path))}
+    if len(fitting) == 1:
+        return next(iter(fitting))
+    if fitting:
+        found = "; ".join(f"{name} ({signs})" for name, signs in fitting.items())
+        raise WrongInput(f"'{path}' could be of several formats: {found}. Say which with --format.")
+    if not path.exists():
+        raise WrongInput(f"'{path}' is not there.")
+    looked_for = "; ".join(f"{name}: {format_module(name).SIGNS}" for name in format_names())
+    raise WrongInput(f"'{path}' is in no format that is known. Looked for {looked_for}. Found: {_what_is_there(path)}.")
+
+
+def read(
+    path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
+) -> DataSet:
+    """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
+    path = Path(path)
+    module = format_module(format or recognise(path))
+    data: DataSet = module.read(path, progress=progress, labels=Path(labels) if labels else None)
+    return data
+
+
+def _what_is_there(path: Path) -> str:
+    if not path.is_dir():
+        return f"a file of {path.stat().st_size:,} bytes"
+    kinds: Counter[str] = Counter()
+    for entry in islice(path.rglob("*"), MOST_LISTED):
+        kinds["folders" if entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6)) or "nothing"
+
+
+# --- pages ---
+
+
+def summaries() -> dict[str, str]:
+    """The first line of each page, read without loading the format."""
+    folder = Path(__file__).parent
+    sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in format_names()}
+    return {name: (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0] for name, source in sources.items()}
+
+
+def page(name: str) -> str:
+    """Markdown: the docstring, its underlined headings as such."""
+    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+    lines = inspect.cleandoc(ast.get_docstring(ast.parse(source)) or "").splitlines()
+    shown = [f"## {line}" if line in HEADINGS else line for line in lines if not line or set(line) != {"-"}]
+    return "\n".join([f"# {name}", "", *shown])

@@ -1,0 +1,79 @@
+"""Look at every image and every box of a data set, and say what would break or harm a training.
+
+Ends with 1 where something would break it. Notes are rightly there in many data sets.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from unstall.data.check import Report
+
+
+@click.command("check", help=__doc__)
+@click.argument("path")
+@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@click.option("--no-images", is_flag=True, help="Look at the annotations only.")
+@click.option("--html", "html_target", metavar="PATH", help="Write a page with pictures of the worst.")
+@click.option("--fix", "copy", metavar="OUT", help="Write a corrected copy there, and a list of the changes.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write every finding as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    path: str,
+    format_name: str | None,
+    labels: str | None,
+    no_images: bool,
+    html_target: str | None,
+    copy: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall.data.check import as_plain, check
+    from unstall.data.formats import read
+    from unstall.data.mend import refuse_unsafe
+    from unstall.report import json
+    from unstall.report.data_text import show_check
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+
+    json.refuse_unwritable(json_target)
+    json.refuse_unwritable(html_target)
+    if copy is not None:
+        refuse_unsafe(Path(path), Path(copy))
+    with shown_progress() as progress:
+        report = check(read(path, format_name, progress, labels), not no_images, progress)
+    plain = as_plain(report)
+    if json_target != "-":
+        show_check(plain, console())
+    if html_target:
+        from unstall.report.data_page import write_check
+
+        write_check(report, Path(html_target))
+    if copy is not None:
+        plain["fixed"] = _write_copy(report, Path(copy), quiet=json_target == "-")
+    if json_target:
+        json.write(plain, json_target)
+    if report.breaks:
+        sys.exit(1)
+
+
+def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
+    from unstall.data.mend import write_copy
+    from unstall.report.data_text import show_fixed
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+
+    with shown_progress() as progress:
+        told = write_copy(report, copy, progress)
+    if not quiet:
+        show_fixed(told, console())
+    return told

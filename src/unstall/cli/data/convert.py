@@ -1,0 +1,41 @@
+"""Write a data set in another format: unstall data convert SRC DST --to coco
+
+Boxes, classes and the marks crowd, difficult and truncated are kept as far as the format can hold them; what it cannot hold
+is said and counted. SRC is not touched; DST must be new or empty.
+"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("convert", help=__doc__)
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@click.option("--to", "to", required=True, metavar="FORMAT", help="The format to write: `unstall data formats` lists them.")
+@click.option("--format", "format_name", metavar="FORMAT", help="The format of SRC, where it is not recognised by itself.")
+@click.option("--labels", metavar="PATH", help="A label map or list of classes that does not lie in SRC.")
+@click.option("--link", is_flag=True, help="Hard links to the images instead of copies, where the file system allows it.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write what was done as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    source: str, target: str, to: str, format_name: str | None, labels: str | None, link: bool, json_target: str | None
+) -> None:
+    from pathlib import Path
+
+    from unstall.data.convert import convert
+    from unstall.report import json, written
+    from unstall.report.progress import shown_progress
+
+    json.refuse_unwritable(json_target)
+    with shown_progress() as progress:
+        label_file = Path(labels) if labels else None
+        done = convert(Path(source), Path(target), to, format_name, label_file, link, progress)
+    if json_target:
+        json.write(done.as_plain(), json_target)
+    if json_target != "-":
+        written.show(done.as_plain())

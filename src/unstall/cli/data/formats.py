@@ -1,0 +1,36 @@
+"""List the formats that can be read and written, or print the page of one."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("formats", help=__doc__)
+@click.argument("name", required=False, metavar="[FORMAT]")
+@click.option(
+    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
+)
+def command(name: str | None, json_target: str | None) -> None:
+    from unstall.data import formats
+    from unstall.errors import WrongInput
+    from unstall.report import json
+    from unstall.report.text import console, print_clean
+
+    if name is not None and name not in formats.format_names():
+        raise WrongInput(f"There is no format '{name}'. Formats: {', '.join(formats.format_names())}.")
+    listed = formats.summaries()
+    if json_target:
+        pages = {"format": name, "page": formats.page(name)} if name else {}
+        json.write(pages or {"formats": [{"format": key, "summary": line} for key, line in listed.items()]}, json_target)
+    if json_target == "-":
+        return
+    from rich.markdown import Markdown
+    from rich.table import Table
+
+    if name:
+        print_clean(console(), Markdown(formats.page(name)))
+        return
+    table = Table.grid(padding=(0, 2))
+    for key, line in listed.items():
+        table.add_row(f"[cyan]{key}[/cyan]", line)
+    print_clean(console(), table)

@@ -1,0 +1,38 @@
+"""List the defects that `unstall data check` can find, or print the page of one."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("problems", help=__doc__)
+@click.argument("name", required=False, metavar="[PROBLEM]")
+@click.option(
+    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
+)
+def command(name: str | None, json_target: str | None) -> None:
+    from unstall.data import pages
+    from unstall.data.check import severity_of
+    from unstall.report import json
+    from unstall.report.data_text import COLOUR
+    from unstall.report.text import console, print_clean
+
+    if name is not None:
+        pages.refuse_unknown(name)
+    listed = pages.summaries()
+    if json_target:
+        rows = [{"problem": key, "severity": severity_of(key).value, "summary": line} for key, line in listed.items()]
+        json.write({"problem": name, "page": pages.page(name)} if name else {"problems": rows}, json_target)
+    if json_target == "-":
+        return
+    from rich.markdown import Markdown
+    from rich.table import Table
+
+    if name:
+        print_clean(console(), Markdown(pages.page(name)))
+        return
+    table = Table.grid(padding=(0, 2))
+    for key, line in listed.items():
+        severity = severity_of(key).value
+        table.add_row(f"[{COLOUR[severity]}]{severity}[/]", key, line)
+    print_clean(console(), table)

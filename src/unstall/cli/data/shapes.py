@@ -1,0 +1,87 @@
+"""Write the embedded data set: coloured shapes with exact boxes on textured ground, and any defect on request."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+
+@click.command("shapes", help=__doc__)
+@click.argument("out")
+@click.option("--images", "count", default=100, show_default=True, metavar="N", type=click.IntRange(1), help="How many.")
+@click.option("--size", default="320x240", show_default=True, metavar="WxH", help="Of each image, in pixels.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same data set.")
+@click.option("--most", default=8, show_default=True, type=click.IntRange(1, 1000), help="Shapes in an image, at most.")
+@click.option(
+    "--empty", "empty_share", default=0.0, show_default=True, type=click.FloatRange(0, 1), help="Share of images without any."
+)
+@click.option("--format", "format_name", default="coco", show_default=True, metavar="FORMAT", help="coco, voc, yolo or tfrecord.")
+@click.option("--splits", default="train=0.8,val=0.2", show_default=True, metavar="NAME=SHARE,…", help="'' for none.")
+@click.option("--defect", "defects", multiple=True, metavar="NAME", help="Give it this defect; may be repeated.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write what was written as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    out: str,
+    count: int,
+    size: str,
+    seed: int,
+    most: int,
+    empty_share: float,
+    format_name: str,
+    splits: str,
+    defects: tuple[str, ...],
+    json_target: str | None,
+) -> None:
+    from unstall.data.shapes import Shapes
+    from unstall.data.shapes_files import write_shapes
+    from unstall.report import json
+    from unstall.report.progress import shown_progress
+
+    json.refuse_unwritable(json_target)
+    width, height = _size(size)
+    shapes = Shapes(count, width, height, seed, most, empty_share)
+    with shown_progress() as progress:
+        given = write_shapes(Path(out), shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
+    told = {
+        "path": out,
+        "format": format_name,
+        "images": count,
+        "width": width,
+        "height": height,
+        "seed": seed,
+        "classes": list(shapes.classes),
+        "defects": [{"defect": defect, "where": where} for defect, where in given.items()],
+    }
+    if json_target:
+        json.write(told, json_target)
+    if json_target != "-":
+        click.echo(f"{out}: {count:,} images of {width}×{height}, {len(shapes.classes)} classes, {format_name}")
+        for defect, where in given.items():
+            click.echo(f"  {defect}: {where or 'the data set as a whole'}")
+
+
+def _size(text: str) -> tuple[int, int]:
+    from unstall.errors import WrongInput
+
+    match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text.strip().lower())
+    if match is None:
+        raise WrongInput(f"Expected --size as WIDTHxHEIGHT, as in 640x480. Received: '{text}'.")
+    return int(match[1]), int(match[2])
+
+
+def _splits(text: str) -> dict[str, float]:
+    from unstall.errors import WrongInput
+
+    shares = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"([\w.-]+)=(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})", part)
+        if match is None:
+            raise WrongInput(f"Expected --splits as NAME=SHARE,NAME=SHARE, as in train=0.8,val=0.2. Received: '{part}'.")
+        shares[match[1]] = float(match[2])
+    return shares

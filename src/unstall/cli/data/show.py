@@ -1,0 +1,61 @@
+"""Draw a contact sheet: examples of a data set with their boxes and names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("show", help=__doc__)
+@click.argument("path")
+@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@click.option("--out", default="sheet.png", show_default=True, metavar="PATH", help="The picture to write.")
+@click.option("--count", default=24, show_default=True, type=click.IntRange(1, 1000), help="How many examples.")
+@click.option("--columns", default=6, show_default=True, type=click.IntRange(1, 100), help="In a row.")
+@click.option("--side", default=240, show_default=True, type=click.IntRange(32, 2000), help="Of each picture, in pixels.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Which examples are drawn.")
+@click.option("--class", "class_name", metavar="NAME", help="Only images that hold a box of this class.")
+@click.option("--split", metavar="NAME", help="Only of this split.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write which examples are shown as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    path: str,
+    format_name: str | None,
+    labels: str | None,
+    out: str,
+    count: int,
+    columns: int,
+    side: int,
+    seed: int,
+    class_name: str | None,
+    split: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall.data.drawing import save, sheet, with_boxes
+    from unstall.data.formats import read
+    from unstall.data.showing import chosen
+    from unstall.report import json
+    from unstall.report.progress import shown_progress
+
+    json.refuse_unwritable(json_target)
+    with shown_progress() as progress:
+        data = read(path, format_name, progress, labels)
+        rows = chosen(data, count, seed, class_name, split)
+        pictures = []
+        for number, row in enumerate(rows):
+            example = data.examples[row]
+            pictures.append((example.name, with_boxes(example, data.classes, side)))
+            if progress is not None:
+                progress("drawing", number + 1, len(rows))
+        save(sheet(pictures, min(columns, len(rows)), side), Path(out))
+    if json_target:
+        shown = [{"example": data.examples[row].name, "boxes": data.examples[row].count} for row in rows]
+        json.write({"path": path, "picture": out, "examples": shown}, json_target)
+    if json_target != "-":
+        click.echo(f"{out}: {len(rows)} of {len(data.examples):,} images")

@@ -1,0 +1,60 @@
+"""Divide a data set into train, val and test: unstall data split PATH OUT
+
+Each class, the rare ones above all, comes into each split. The same seed gives the same division. The division that PATH has
+already is given up; PATH itself is not touched, and OUT must be new or empty.
+"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("split", help=__doc__)
+@click.argument("path")
+@click.argument("out")
+@click.option("--train", default=0.8, show_default=True, help="The share of the images to train on.")
+@click.option("--val", default=0.1, show_default=True, help="The share to validate on.")
+@click.option("--test", default=0.1, show_default=True, help="The share to test on.")
+@click.option("--seed", default=0, show_default=True, help="Another seed, another division.")
+@click.option("--to", "to", metavar="FORMAT", help="The format to write; without it, that of PATH.")
+@click.option("--format", "format_name", metavar="FORMAT", help="The format of PATH, where it is not recognised by itself.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that does not lie in PATH.")
+@click.option("--link", is_flag=True, help="Hard links to the images instead of copies, where the file system allows it.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write what was done as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    path: str,
+    out: str,
+    train: float,
+    val: float,
+    test: float,
+    seed: int,
+    to: str | None,
+    format_name: str | None,
+    labels: str | None,
+    link: bool,
+    json_target: str | None,
+) -> None:
+    from pathlib import Path
+
+    from unstall.data import formats
+    from unstall.data.convert import refuse_taken, write_aside
+    from unstall.data.split import checked_shares, divide
+    from unstall.report import json, written
+    from unstall.report.progress import shown_progress
+
+    json.refuse_unwritable(json_target)
+    shares = {"train": train, "val": val, "test": test}
+    checked_shares(shares)
+    refuse_taken(Path(out))
+    with shown_progress() as progress:
+        data = divide(formats.read(path, format_name, progress, labels), shares, abs(seed))
+        done = write_aside(data, Path(out), to or data.format, link, progress)
+    if json_target:
+        json.write(done.as_plain(), json_target)
+    if json_target != "-":
+        written.show(done.as_plain())

@@ -1,0 +1,60 @@
+"""Say what a data set holds: classes, sizes, shapes, outliers, and how well a detector's anchors fit its boxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("stats", help=__doc__)
+@click.argument("path")
+@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@click.option(
+    "--detector", "detectors", multiple=True, metavar="NAME", help="Whose anchors are tried; may be repeated. All, if none."
+)
+@click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and plots.")
+@click.option("--png", "png_target", metavar="PATH", help="Write the plots as a picture.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the figures as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    path: str,
+    format_name: str | None,
+    labels: str | None,
+    detectors: tuple[str, ...],
+    html_target: str | None,
+    png_target: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall.data.anchors_fit import anchors_of
+    from unstall.data.formats import read
+    from unstall.data.stats import stats
+    from unstall.report import json
+    from unstall.report.data_text import show_stats
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+
+    for target in (json_target, html_target, png_target):
+        json.refuse_unwritable(target)
+    for detector in detectors:
+        anchors_of(detector)
+    with shown_progress() as progress:
+        data = read(path, format_name, progress, labels)
+    told = stats(data, detectors or None)
+    if json_target:
+        json.write(told, json_target)
+    if png_target:
+        from unstall.report.data_plots import write_plots
+
+        write_plots(data, told, Path(png_target))
+    if html_target:
+        from unstall.report.data_page import write_stats
+
+        write_stats(data, told, Path(html_target))
+    if json_target != "-":
+        show_stats(told, console())

@@ -1,0 +1,155 @@
+"""Decodes one instances file of COCO: the whole of it at once, or entry by entry where something in it is wrong.
+
+An entry that is not as it must be is left out and named (`annotations[17].bbox`); the others are read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from unstall.data.reading import Unparsable, as_text
+
+MOST_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
+TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."
+
+
+class Image(msgspec.Struct, gc=False):
+    id: int | str
+    file_name: str
+    width: int | float | None = None
+    height: int | float | None = None
+
+
+class Annotation(msgspec.Struct, gc=False):
+    image_id: int | str
+    category_id: int
+    bbox: tuple[float, float, float, float]  # left, top, width, height
+    iscrowd: int | bool | None = 0
+    difficult: int | bool | None = 0
+    truncated: int | bool | None = 0
+
+
+class Category(msgspec.Struct, gc=False):
+    id: int
+    name: str
+
+
+class Instances(msgspec.Struct, gc=False):
+    images: list[Image]
+    annotations: list[Annotation] = []
+    categories: list[Category] = []
+
+
+class _RawInstances(msgspec.Struct):
+    images: list[msgspec.Raw]
+    annotations: list[msgspec.Raw] = []
+    categories: list[msgspec.Raw] = []
+
+
+class _LooseInstances(msgspec.Struct):
+    images: list[Any]
+    annotations: list[Any] = []
+    categories: list[Any] = []
+
+
+class Decoded(msgspec.Struct):
+    """What could be read, and what could not: field, message. The indexes are those of the file."""
+
+    images: Sequence[Image]
+    image_indexes: Sequence[int]
+    annotations: Sequence[Annotation]
+    annotation_indexes: Sequence[int]
+    categories: Sequence[Category]
+    wrong: list[tuple[str, str]]
+
+
+_whole = msgspec.json.Decoder(Instances)
+_raw = msgspec.json.Decoder(_RawInstances)
+
+
+def decode(data: bytes) -> Decoded:
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise Unparsable("The file is empty. Expected a JSON object with images, annotations and categories.")
+    try:
+        read = _whole.decode(data)
+    except msgspec.ValidationError:
+        return _entry_by_entry(data)
+    except (msgspec.DecodeError, UnicodeError):
+        return _with_python(data)
+    except RecursionError:
+        raise Unparsable(TOO_DEEP) from None
+    indexes = range(len(read.annotations))
+    return Decoded(read.images, range(len(read.images)), read.annotations, indexes, read.categories, [])
+
+
+def _entry_by_entry(data: bytes) -> Decoded:
+    try:
+        raw = _raw.decode(data)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise _unparsable(error) from None
+    except RecursionError:
+        raise Unparsable(TOO_DEEP) from None
+    return _decoded(raw, lambda kind: msgspec.json.Decoder(kind).decode)
+
+
+def _with_python(data: bytes) -> Decoded:
+    """Python's own decoder takes NaN and Infinity, which Python's own encoder writes; and it names the line of an error."""
+    try:
+        value = json.loads(as_text(data))
+    except json.JSONDecodeError as error:
+        raise Unparsable(f"No JSON: {error.msg} in column {error.colno}.", line=error.lineno) from None
+    except RecursionError:
+        raise Unparsable(TOO_DEEP) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise Unparsable(f"No JSON: {error}.") from None
+    try:
+        loose = msgspec.convert(value, _LooseInstances)
+    except (msgspec.ValidationError, UnicodeError) as error:  # half a character where a key is expected
+        raise _unparsable(error) from None
+    return _decoded(loose, lambda kind: lambda entry: msgspec.convert(entry, kind))
+
+
+def _decoded(raw: _RawInstances | _LooseInstances, decoder: Callable[[Any], Callable[[Any], Any]]) -> Decoded:
+    wrong: list[tuple[str, str]] = []
+    images, image_indexes = _entries(raw.images, decoder(Image), "images", wrong)
+    annotations, annotation_indexes = _entries(raw.annotations, decoder(Annotation), "annotations", wrong)
+    categories, _ = _entries(raw.categories, decoder(Category), "categories", wrong)
+    return Decoded(images, image_indexes, annotations, annotation_indexes, categories, wrong)
+
+
+def _entries(
+    raw: Sequence[Any], decode_one: Callable[[Any], Any], name: str, wrong: list[tuple[str, str]]
+) -> tuple[list[Any], list[int]]:
+    read, indexes = [], []
+    for index, entry in enumerate(raw):
+        try:
+            read.append(decode_one(entry))
+        except (msgspec.DecodeError, UnicodeError) as error:
+            message, field = _message(error)
+            wrong.append((f"{name}[{index}]{field}", message))
+        except RecursionError:
+            wrong.append((f"{name}[{index}]", TOO_DEEP))
+        else:
+            indexes.append(index)
+    return read, indexes
+
+
+def _unparsable(error: Exception) -> Unparsable:
+    message, field = _message(error)
+    return Unparsable(message, field=field.removeprefix("."))
+
+
+def _message(error: Exception) -> tuple[str, str]:
+    """msgspec says 'Expected `array`, got `int` - at `$.bbox`': the message, and the field with its dot."""
+    match = re.fullmatch(r"(.*?) - at `\$?(.*)`", str(error), re.DOTALL)
+    text, field = (match[1], match[2]) if match else (str(error), "")
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", text)
+    if missing:
+        return "Expected this field. Received: an object without it.", f"{field}.{missing[1]}"
+    return text.replace("`", "'").replace(", got ", ". Received: ").rstrip(".") + ".", field

@@ -1,0 +1,83 @@
+"""A data set into another format. What the format cannot hold is counted, never left out in silence."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.data import formats
+from unstall.data.example import DataSet
+from unstall.errors import WrongInput
+from unstall.report.progress import Progress
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was read, what was written, and what was lost on the way."""
+
+    data: DataSet
+    format: str
+    path: Path
+    lost: dict[str, int]
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "from": {"path": str(self.data.path), "format": self.data.format},
+            "to": {"path": str(self.path), "format": self.format},
+            "images": len(self.data.examples),
+            "boxes": self.data.box_count,
+            "classes": list(self.data.classes),
+            "splits": {split: len(rows) for split, rows in self.data.splits().items()},
+            "lost": self.lost,
+            "findings": _counts(self.data),
+        }
+
+
+def convert(
+    source: Path,
+    target: Path,
+    to: str,
+    format: str | None = None,
+    labels: Path | None = None,
+    link: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    refuse_taken(target)  # before reading, which may take minutes
+    formats.format_module(to)
+    return write_aside(formats.read(source, format, progress, labels), target, to, link, progress)
+
+
+def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progress: Progress | None = None) -> Written:
+    """Written beside its place and moved there when it is whole: a folder of that name is complete, or not there."""
+    refuse_taken(target)
+    aside = target.absolute().parent / f".{target.absolute().name}.unfinished"
+    try:
+        aside.mkdir(parents=True)
+    except FileExistsError:
+        raise WrongInput(f"'{aside}' is there, from a writing that was broken off or still goes on. Remove it first.") from None
+    except OSError as error:
+        raise WrongInput(f"Cannot write to '{target}': {error.strerror}.") from None
+    try:
+        lost = formats.format_module(to).write(data, aside, link=link, progress=progress)
+        aside.replace(target)
+    except OSError as error:
+        raise WrongInput(f"Cannot write to '{target}': {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Written(data, to, target, lost)
+
+
+def refuse_taken(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise WrongInput(f"'{target}' is there, and is no folder. Expected a new or an empty folder.")
+    if target.is_dir() and any(target.iterdir()):
+        raise WrongInput(f"'{target}' is not empty. Expected a new or an empty folder: nothing is written over.")
+
+
+def _counts(data: DataSet) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for finding in data.findings:
+        counts[finding.problem] = counts.get(finding.problem, 0) + 1
+    return counts

@@ -1,0 +1,138 @@
+"""The files of a data set: paths from its annotations are resolved inside it, and never outside.
+
+Each folder is listed once. Links are followed to plain files and to folders; pipes and devices are never opened, since to
+open one may be to wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+How = Literal["found", "case", "missing", "climbs"]
+MISSING: Final = "missing"
+DEEPEST = 64  # folders within folders that are looked into
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    path: str  # relative to the folder, with its true upper and lower case; empty where nothing was found
+    how: How
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    files: frozenset[str]
+    folders: frozenset[str]
+    folded: dict[str, str]  # lower case to the true name
+
+
+class Folder:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._prefix = f"{os.path.abspath(root).rstrip('/')}/"  # noqa: PTH100  (resolve() would follow links)
+        self._listings: dict[str, _Listing | None] = {}
+
+    def find(self, base: str, text: str) -> Resolved:
+        """A plain file named by an annotation; `base` is the folder, relative to the root, that the name is relative to."""
+        inside = self.inside(base, text)
+        if inside is None:
+            return Resolved("", "climbs")
+        folder, _, name = inside.rpartition("/")
+        listing = self._listing(folder)
+        if listing is not None and name in listing.files:
+            return Resolved(inside, "found")
+        other = self._without_case(inside)
+        return Resolved(other, "case") if other else Resolved("", MISSING)
+
+    def inside(self, base: str, text: str) -> str | None:
+        """The path relative to the root; None where it leads out of it. An absolute path may lead into the root."""
+        if text.startswith("/"):
+            text = posixpath.normpath(text)
+            if not text.startswith(self._prefix):
+                return None
+            base, text = "", text[len(self._prefix) :]
+        if text.startswith("~") or re.match("[A-Za-z]:[\\\\/]", text):
+            return None
+        joined = posixpath.normpath(posixpath.join(base, text))
+        return None if joined == ".." or joined.startswith(("../", "/")) else joined
+
+    def has_folder(self, path: str) -> bool:
+        return self._listing(posixpath.normpath(path) if path else "") is not None
+
+    def files(self, path: str = "", endings: Iterable[str] = ()) -> list[str]:
+        """Names of the plain files in it, sorted; only those with one of these endings, whatever their case."""
+        listing = self._listing(path)
+        wanted = tuple(endings)
+        names = listing.files if listing else frozenset()
+        return sorted(name for name in names if not wanted or name.lower().endswith(wanted))
+
+    def folders(self, path: str = "") -> list[str]:
+        listing = self._listing(path)
+        return sorted(listing.folders) if listing else []
+
+    def walk(self, path: str = "", endings: Iterable[str] = ()) -> Iterator[str]:
+        """Plain files in it and in the folders within, relative to the root. Each folder once: no link leads in circles."""
+        waiting = [(path, 0)]
+        seen: set[tuple[int, int]] = set()
+        endings = tuple(endings)
+        while waiting:
+            current, depth = waiting.pop()
+            try:
+                status = (self.root / current).stat()
+            except (OSError, ValueError):
+                continue
+            if (status.st_dev, status.st_ino) in seen or depth > DEEPEST:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            for name in self.files(current, endings):
+                yield posixpath.join(current, name)
+            waiting += [(posixpath.join(current, name), depth + 1) for name in reversed(self.folders(current))]
+
+    def _listing(self, path: str) -> _Listing | None:
+        if path == ".":
+            path = ""
+        if path not in self._listings:
+            self._listings[path] = _list(self._prefix + path)
+        return self._listings[path]
+
+    def _without_case(self, inside: str) -> str:
+        current = ""
+        *folders, name = inside.split("/")
+        if len(folders) > DEEPEST:
+            return ""
+        for part in folders:
+            listing = self._listing(current)
+            true = _match(part, listing.folders, listing.folded) if listing else ""
+            if not true:
+                return ""
+            current = posixpath.join(current, true)
+        listing = self._listing(current)
+        true = _match(name, listing.files, listing.folded) if listing else ""
+        return posixpath.join(current, true) if true else ""
+
+
+def _match(name: str, names: frozenset[str], folded: dict[str, str]) -> str:
+    if name in names:
+        return name
+    other = folded.get(name.lower(), "")
+    return other if other in names else ""
+
+
+def _list(path: str) -> _Listing | None:
+    files, folders = set(), set()
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders.add(entry.name)
+                elif entry.is_file():
+                    files.add(entry.name)
+    except (OSError, ValueError):  # not there, no folder, not permitted; or a name that no file can have
+        return None
+    return _Listing(frozenset(files), frozenset(folders), {name.lower(): name for name in (*files, *folders)})

@@ -1,0 +1,393 @@
+"""YOLO (Ultralytics, Darknet): one text file for each image, boxes as shares of its size.
+
+What it is
+----------
+A line for each box: class, centre x, centre y, width, height, all but the class divided by the size of the image. A line with
+more points is a polygon; its box is its extent. Classes are numbered from 0 and named in `data.yaml` or `classes.txt`.
+
+How it is recognised
+--------------------
+A YAML file with `names` (the path itself, or in the folder); or folders `labels` and `images`; or `classes.txt`, `obj.names` or
+`_darknet.labels` with text files beside images.
+
+What is read
+------------
+`names` (a list, or numbers with names), `nc`, `path`, and `train`, `val`, `test`: a folder, a list of folders, or a text file
+that lists images. Without them every image in the folder is read, and its split is the folder it lies in. The labels of
+`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, as they are stored:
+a turn by EXIF is not applied. An image without a label file is one without boxes.
+
+What is written
+---------------
+`images/SPLIT`, `labels/SPLIT` and `data.yaml`. Numbers have all their digits, so that reading gives the same boxes again.
+
+What it cannot hold
+-------------------
+Crowds, difficult and truncated boxes (the boxes are kept, the marks are not), numbers of classes, boxes without a class, boxes
+of an image that is not there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from unstall.data import class_lists
+from unstall.data.columns import example as make_example
+from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
+from unstall.data.folder import Folder, Resolved
+from unstall.data.headers import header
+from unstall.data.reading import (
+    IMAGE_ENDINGS,
+    SPLITS,
+    Names,
+    Notes,
+    Unparsable,
+    as_text,
+    find_in,
+    first_bytes,
+    lines_of,
+    quoted,
+    read_text,
+    split_name,
+)
+from unstall.data.writing import Writing, image_size
+from unstall.data.yolo_files import Label, Settings, is_settings, read_labels, read_settings
+from unstall.errors import WrongInput
+from unstall.report.progress import Progress
+
+SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
+CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
+UNDIVIDED = "undivided"  # the key of images without a split, where others have one
+MOST_CLASSES = 10_000  # where no file names them: a higher number is a mistake
+
+
+def recognise(path: Path) -> str:
+    if path.is_file():
+        return f"{path.name} has names" if _is_yaml(path) else ""
+    if not path.is_dir():
+        return ""
+    folder = Folder(path)
+    settings = _settings_file(folder)
+    if settings:
+        return f"{settings} has names"
+    labels = next((name for name in _label_folders(folder) if any(folder.walk(name, [".txt"]))), "")
+    if labels:
+        return f"{labels} has text files"
+    listed = class_lists.find(folder, CLASS_LISTS)
+    return f"{listed} and text files beside images" if listed and _has_labels_beside_images(folder) else ""
+
+
+def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
+    if not path.exists():
+        raise WrongInput(f"'{path}' is not there.")
+    folder = Folder(path if path.is_dir() else path.parent)
+    reader = _Reader(folder, progress)
+    settings = reader.read_settings(path.name if path.is_file() else _settings_file(folder))
+    reader.read_classes(settings, labels)
+    reader.read_images(settings)
+    if not reader.examples:
+        reader.notes.stop_if_nothing_was_read(0, path)
+        raise WrongInput(f"There is no image in '{path}'. Looked for {SIGNS}.")
+    return reader.data_set(path)
+
+
+# --- which files there are ---
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.suffix.lower() in {".yaml", ".yml"} and is_settings(as_text(first_bytes(path, 1 << 20)))
+
+
+def _settings_file(folder: Folder) -> str:
+    names = [name for name in folder.files("", [".yaml", ".yml"]) if _is_yaml(folder.root / name)]
+    return "data.yaml" if "data.yaml" in names else names[0] if names else ""
+
+
+def _label_folders(folder: Folder) -> list[str]:
+    """labels/ beside images/, at the top or in a folder for each split."""
+    places = ["", *(name for name in folder.folders() if split_name(name) in SPLITS.values())]
+    pairs = [(posixpath.join(place, "images"), posixpath.join(place, "labels")) for place in places]
+    return [labels for images, labels in pairs if folder.has_folder(images) and folder.has_folder(labels)]
+
+
+def _has_labels_beside_images(folder: Folder) -> bool:
+    images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_ENDINGS)}
+    return any(text.rpartition(".")[0] in images for text in folder.walk("", [".txt"]))
+
+
+def label_file(image: str) -> str:
+    """labels/a.txt of images/a.jpg: the last folder of that name is exchanged; else the text file beside the image."""
+    folder, _, name = image.rpartition("/")
+    parts = folder.split("/") if folder else []
+    if "images" in parts:
+        last = len(parts) - 1 - parts[::-1].index("images")
+        parts[last] = "labels"
+    return "/".join([*parts, f"{name.rpartition('.')[0]}.txt"])
+
+
+# --- reading ---
+
+
+class _Reader:
+    def __init__(self, folder: Folder, progress: Progress | None) -> None:
+        self.folder = folder
+        self.notes = Notes()
+        self.examples: list[Example] = []
+        self._names = Names()
+        self._progress = progress
+        self._files: list[str] = []
+        self._indexes: dict[int, int] | None = None  # number of a class to its index; None where no file names them
+        self._classes: list[str] = []
+        self._numbers: list[int] = []
+        self._used: set[str] = set()  # label files
+
+    def read_settings(self, file: str) -> Settings:
+        if not file:
+            return Settings()
+        self._files.append(file)
+        try:
+            return read_settings(self.folder.root / file)
+        except (Unparsable, OSError) as error:
+            self.notes.add_unparsable(error, file)
+            return Settings()
+
+    def read_classes(self, settings: Settings, labels: Path | None) -> None:
+        listed = class_lists.find(self.folder, CLASS_LISTS)
+        if labels is not None:
+            self._classes, self._numbers = class_lists.read_given(labels, self.notes, 0)
+        elif settings.names:
+            self._numbers = sorted(settings.names)
+            self._classes = [settings.names[number] for number in self._numbers]
+            self._note_names(settings, Origin(self._files[0], field="names"))
+        elif listed:
+            self._files.append(listed)
+            try:
+                self._classes, self._numbers = class_lists.read(self.folder.root / listed, listed, self.notes, 0)
+            except (Unparsable, OSError) as error:
+                self.notes.add_unparsable(error, listed)
+        if self._classes:
+            self._indexes = {number: index for index, number in enumerate(self._numbers)}
+
+    def _note_names(self, settings: Settings, origin: Origin) -> None:
+        self.notes.add_duplicates(self._classes, origin)
+        self.notes.add_background(self._classes, origin)
+        if self._numbers[-1] != len(self._numbers) - 1:
+            message = (
+                f"{len(self._numbers)} classes have numbers up to {self._numbers[-1]}. Expected 0 to {len(self._numbers) - 1}."
+            )
+            self.notes.add("label_map_gaps", message, origin)
+        if settings.count is not None and settings.count != len(self._numbers):
+            message = f"nc is {settings.count}, and there are {len(self._numbers)} names. Expected as many."
+            self.notes.add("label_map_gaps", message, Origin(origin.file, field="nc"))
+
+    def data_set(self, path: Path) -> DataSet:
+        if self._indexes is None:
+            most = max((int(example.classes.max()) for example in self.examples if example.count), default=-1)
+            self._classes, self._numbers = [str(number) for number in range(most + 1)], list(range(most + 1))
+        findings, files = tuple(self.notes.findings), tuple(self._files)
+        return DataSet(path, "yolo", tuple(self._classes), tuple(self._numbers), self.examples, findings, files)
+
+    # --- images ---
+
+    def read_images(self, settings: Settings) -> None:
+        found = list(self._images_of(settings)) if settings.splits else []
+        if not found:
+            images = self.folder.walk("", IMAGE_ENDINGS)
+            found = [(_name_of(image), _split_of(image), Resolved(image, "found")) for image in images]
+        without: dict[str, list[str]] = {}  # split to its images without a label file
+        counts: dict[str, int] = {}
+        for number, (name, split, resolved) in enumerate(found):
+            if self._progress:
+                self._progress("reading labels", number, len(found))
+            counts[split] = counts.get(split, 0) + 1
+            if not self._add_example(name, split, resolved):
+                without.setdefault(split, []).append(self.examples[-1].name)
+        for split, names in without.items():
+            if len(names) == counts[split]:
+                message = f"No image of {split or 'the data set'} has a label file. Expected labels/a.txt for images/a.jpg."
+                self.notes.add("annotation_missing", message, Origin(split or "."))
+                continue
+            for name in names:
+                self.notes.add(
+                    "annotation_missing", "This image has no label file: it is taken as one without boxes.", Origin(name), name
+                )
+        self._note_labels_left()
+
+    def _images_of(self, settings: Settings) -> Iterator[tuple[str, str, Resolved]]:
+        """The name, split and path of each image that data.yaml leads to."""
+        base = self.folder.inside("", settings.base) or ""
+        base = base if self.folder.has_folder(base) else ""
+        for key, places in settings.splits.items():
+            split = split_name(key) if key != UNDIVIDED else ""
+            for place in places:
+                yield from self._images_in(base, place, split, key)
+
+    def _images_in(self, base: str, place: str, split: str, key: str) -> Iterator[tuple[str, str, Resolved]]:
+        inside = self.folder.inside(base, place)
+        if inside is None or not (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found"):
+            # Roboflow writes ../train/images for train/images; Ultralytics takes that, too.
+            stripped = self.folder.inside(base, re.sub(r"^(\.\./)+", "", place))
+            inside = stripped if stripped and self.folder.has_folder(stripped) else inside
+        if inside is not None and inside.lower().endswith(".txt") and self.folder.find("", inside).how == "found":
+            yield from self._listed_images(inside, base, split)
+        elif inside is not None and self.folder.has_folder(inside):
+            for image in self.folder.walk(inside if inside != "." else "", IMAGE_ENDINGS):
+                yield posixpath.relpath(image, inside), split, Resolved(image, "found")
+        elif key in SPLITS:
+            problem, said = (
+                ("path_climbs_out", "leads out of the data set") if inside is None else ("image_missing", "is not there")
+            )
+            self.notes.add(
+                problem, f"{quoted(place)} {said}. Expected a folder of images inside it.", Origin(self._files[0], field=key)
+            )
+
+    def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, Resolved]]:
+        self._files.append(file)
+        try:
+            lines = lines_of(read_text(self.folder.root / file))
+        except (Unparsable, OSError) as error:
+            self.notes.add_unparsable(error, file)
+            return
+        bases = list(dict.fromkeys([posixpath.dirname(file), base, ""]))
+        for number, line in enumerate(lines, start=1):
+            text = line.strip()
+            if not text:
+                continue
+            resolved = find_in(self.folder, bases, text)
+            if resolved.how != "found":
+                self.notes.add_unresolved(resolved, text, Origin(file, number), text)
+            yield text.removeprefix("./"), split, resolved
+
+    def _add_example(self, name: str, split: str, resolved: Resolved) -> bool:
+        """Whether it has a label file."""
+        inside = resolved.path or self.folder.inside("", name) or ""
+        file = self.folder.find("", label_file(inside)) if inside else Resolved("", "missing")
+        labels: list[Label] = []
+        if file.path:
+            self._used.add(file.path)
+            labels = self._labels(file.path, name)
+        source = ImageSource(self.folder.root / resolved.path) if resolved.path else None
+        size = header(source) if source else None
+        shares = np.array([label.box for label in labels], np.float64).reshape(-1, 4)
+        is_known = size is not None and bool(size.width and size.height)
+        scale = (size.width, size.height) * 2 if size is not None and is_known else (1, 1, 1, 1)
+        example = make_example(
+            name=self._names.unique(name, split),
+            image=source,
+            size=scale[:2] if is_known else (None, None),
+            boxes=list(shares * np.array(scale, np.float64)),
+            classes=[self._class_index(label, file.path, name) for label in labels],
+            origin=Origin(file.path or resolved.path or name),
+            box_lines=[label.line for label in labels],
+            split=split,
+            is_normalised=bool(labels) and not is_known,
+            size_is_from_image=True,
+        )
+        if file.path and not labels:
+            self.notes.add("annotation_empty", "No box is marked in this image.", Origin(file.path), example.name)
+        self.examples.append(example)
+        return bool(file.path)
+
+    def _labels(self, file: str, example: str) -> list[Label]:
+        try:
+            labels, wrong = read_labels(read_text(self.folder.root / file))
+        except (Unparsable, OSError) as error:
+            self.notes.add_unparsable(error, file, example)
+            return []
+        for line, message in wrong:
+            self.notes.add("annotation_unparsable", message, Origin(file, line), example)
+        return labels
+
+    def _class_index(self, label: Label, file: str, example: str) -> int:
+        number = int(label.number) if label.number.is_integer() else -1
+        if self._indexes is None and 0 <= number < MOST_CLASSES:
+            return number
+        if self._indexes is not None and number in self._indexes:
+            return self._indexes[number]
+        most = max(self._indexes, default=0) if self._indexes is not None else MOST_CLASSES - 1
+        message = f"Expected the number of a class, 0 to {most}. Received: {label.number:g}."
+        self.notes.add("class_out_of_range", message, Origin(file, label.line), example)
+        return UNKNOWN_CLASS
+
+    def _note_labels_left(self) -> None:
+        """Label files of no image, in the folders that label files were read from; lists of classes are none."""
+        for place in sorted({posixpath.dirname(file) for file in self._used}):
+            if "labels" not in place.split("/"):
+                continue
+            for name in self.folder.files(place, [".txt"]):
+                file = posixpath.join(place, name)
+                if file not in self._used and name != "classes.txt":
+                    self.notes.add("image_missing", f"The labels {quoted(file)} have no image.", Origin(file))
+
+
+def _split_of(image: str) -> str:
+    folders = [split_name(part) for part in image.split("/")[:-1]]
+    return next((part for part in folders if part in SPLITS.values()), "")
+
+
+def _name_of(image: str) -> str:
+    """Without the folders that say that it is an image, and of which split."""
+    *folders, name = image.split("/")
+    return "/".join([*(part for part in folders if part != "images" and split_name(part) not in SPLITS.values()), name])
+
+
+# --- writing ---
+
+
+def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
+    """What was left out, and how many of each."""
+    writing = Writing(data, path, link, progress)
+    writing.lose_changed_numbers(range(len(data.classes)))
+    path.mkdir(parents=True, exist_ok=True)
+    for example, name in writing.examples():
+        size = image_size(example)
+        if example.image is None or size is None:
+            writing.lose("boxes of images that are not there or have no known size", example.count)
+            writing.lose("images that are not there or have no known size")
+            continue
+        image = f"{_image_folder(data, example.split)}/{name}"
+        if not writing.place_image(example.image, path / image):
+            continue
+        kept = writing.holdable(example)
+        for flag in ("crowd", "difficult", "truncated"):
+            writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
+        labels = path / label_file(image)
+        labels.parent.mkdir(parents=True, exist_ok=True)
+        labels.write_text(_lines(example, kept, size), encoding="utf-8")
+    (path / "data.yaml").write_text(_settings(data), encoding="utf-8")
+    return dict(writing.lost)
+
+
+def _image_folder(data: DataSet, split: str) -> str:
+    """Images of no split beside those of others have a folder and a key of their own, or data.yaml would leave them out."""
+    name = re.sub(r"[^\w.-]", "_", split) or (UNDIVIDED if any(data.splits()) else "")
+    return f"images/{name}" if name else "images"
+
+
+def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
+    lines = []
+    for number, (left, top, right, bottom) in zip(example.classes[kept].tolist(), example.boxes[kept].tolist(), strict=True):
+        width, height = size
+        numbers = ((left + right) / 2 / width, (top + bottom) / 2 / height, (right - left) / width, (bottom - top) / height)
+        lines.append(" ".join([str(number), *(repr(value) for value in numbers)]) + "\n")
+    return "".join(lines)
+
+
+def _settings(data: DataSet) -> str:
+    folders = [_image_folder(data, split) for split in data.splits()]
+    splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
+    if not splits:
+        splits = ["# Not divided: unstall data split makes train, val and test."]
+    names = [f"  {number}: {_quoted(name)}" for number, name in enumerate(data.classes)]
+    return "\n".join([*splits, "", f"nc: {len(names)}", "names:" if names else "names: []", *names, ""])
+
+
+def _quoted(name: str) -> str:
+    text: str = yaml.safe_dump(name, default_style='"', allow_unicode=False, width=1 << 30)
+    return text.strip()

@@ -1,0 +1,38 @@
+"""A path differs from the file's name by upper and lower case only.
+
+What it is
+----------
+The annotation says `IMG_1.JPG`, and the folder holds `img_1.jpg`.
+
+What it does to a training
+--------------------------
+It works on Windows and macOS, where case does not count, and fails with 'no such file' on the Linux machine that trains.
+
+How we know
+-----------
+While reading: the path is not there, and one that is the same but for case is.
+
+When this is wrong
+------------------
+If the data set is only ever read where case does not count.
+
+What to do
+----------
+Rename the files or the paths. `--fix` writes a copy in which they agree.
+"""
+
+from __future__ import annotations
+
+from unstall.data.checked import Checked, Severity
+from unstall.data.example import Finding
+from unstall.data.mending import Mending, put_right_by_writing
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("path_case_differs")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "the image and its path have the same name in the copy")

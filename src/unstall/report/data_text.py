@@ -1,0 +1,148 @@
+"""What was found in a data set, on a terminal: a table of problems, the gravest first, with the first examples of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unstall.report.text import print_clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
+EXAMPLES = 3  # of each problem
+CLASSES = 20
+OUTLIERS = 6
+SPREADS = {
+    "boxes_per_image": "boxes in an image",
+    "image_width": "image width",
+    "image_height": "image height",
+    "box_width": "box width",
+    "box_height": "box height",
+    "box_share_of_image": "box, share of image",
+    "aspect_ratio": "width over height",
+}
+
+
+def show_check(plain: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if plain["problems"]:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
+        for name, justify in (("", "left"), ("problem", "left"), ("count", "right"), ("first examples", "left")):
+            table.add_column(name, justify=justify, no_wrap=name != "first examples")  # type: ignore[arg-type]
+        for problem in plain["problems"]:
+            severity = Text(problem["severity"], style=COLOUR[problem["severity"]])
+            table.add_row(severity, problem["problem"], f"{problem['count']:,}", Text(_examples(problem)))
+        print_clean(out, table)
+    print_line(out, Text.from_markup(summary(plain)))
+
+
+def print_line(out: Console, line: Text) -> None:
+    """As long as it is: a path that is broken in two cannot be copied."""
+    if not out.quiet:
+        out.print(line, soft_wrap=True)
+
+
+def _examples(problem: dict[str, Any]) -> str:
+    shown = [f"{place(finding)} {printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
+    more = problem["count"] - len(shown)
+    return "\n".join([*shown, f"and {more:,} more"] if more else shown)
+
+
+def place(finding: dict[str, Any]) -> str:
+    """file:line of a finding, for a person to find it."""
+    where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
+    return printable(f"{where}: {finding['field']}:" if finding["field"] else f"{where}:")
+
+
+def printable(text: str) -> str:
+    """Names of files come from strangers: none may move the cursor or colour the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def summary(plain: dict[str, Any]) -> str:
+    """One line, with rich's marks for colour."""
+    counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
+    looked = f"{plain['images']:,} images" if plain["images_looked_at"] else f"{plain['images']:,} images not looked at"
+    words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
+    told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
+    found = ", ".join(told) or "[green]nothing wrong was found[/]"
+    size = f"{looked}, {plain['boxes']:,} boxes, {len(plain['classes'])} classes"
+    return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
+
+
+def show_fixed(told: dict[str, Any], out: Console) -> None:
+    from rich.text import Text
+
+    left = sum(row["count"] for row in told["left_as_it_was"])
+    lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
+    changed = f"{len(told['changes']):,} changes, listed in changes.txt"
+    print_line(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))
+
+
+def show_stats(told: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
+    empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
+    print_line(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
+    classes = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for name in ("class", "boxes", "images", "median side"):
+        classes.add_column(name, justify="left" if name == "class" else "right")
+    for row in told["classes"][:CLASSES]:
+        side = "" if row["median_side"] is None else f"{row['median_side']:,.0f} px"
+        classes.add_row(row["class"], f"{row['boxes']:,}", f"{row['images']:,}", side)
+    if len(told["classes"]) > CLASSES:
+        classes.add_row(f"and {len(told['classes']) - CLASSES} more", "", "", "")
+    print_clean(out, classes)
+    print_clean(out, _spreads(told))
+    sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
+    print_line(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
+    for row in told["outliers"][:OUTLIERS]:
+        print_clean(
+            out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
+        )
+    if told["anchors"]:
+        print_clean(out, _anchors(told))
+    if len(told["anchors"]) == 1:
+        better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in told["anchors"][0]["better"])
+        print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
+
+
+def _spreads(told: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    columns = ("mean", "0%", "5%", "50%", "95%", "100%")
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("")
+    for name in columns:
+        table.add_column({"0%": "least", "50%": "median", "100%": "most"}.get(name, name), justify="right")
+    for key, name in SPREADS.items():
+        if told[key]:
+            table.add_row(name, *(f"{told[key][column]:,.4g}" for column in columns))
+    return table
+
+
+def _anchors(told: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
+        table.add_column(name, justify="left" if name == "anchors of" else "right")
+    for row in told["anchors"]:
+        by_size = (
+            f"{row['recall_by_size'][size]:.0%}" if size in row["recall_by_size"] else "" for size in ("small", "medium", "large")
+        )
+        table.add_row(
+            row["detector"], f"{row['recall']:.1%}", *by_size, f"{row['own_mean_iou']:.2f}", f"{row['better_mean_iou']:.2f}"
+        )
+    table.caption = (
+        "fit: boxes with an anchor of IoU 0.5, after the detector's own resize; shape: mean IoU of width and height alone"
+    )
+    table.caption_justify = "left"
+    return table

@@ -1,0 +1,26 @@
+"""What was written by `unstall data convert` and `split`: how much, and what the format could not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.report.text import console
+
+
+def show(done: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    out = console()
+    splits = ", ".join(f"{name or 'undivided'} {count:,}" for name, count in done["splits"].items())
+    out.print(
+        Text(f"{done['images']:,} images, {done['boxes']:,} boxes, {len(done['classes']):,} classes ({splits})"), soft_wrap=True
+    )
+    out.print(Text(f"{done['from']['format']} → {done['to']['format']}: {done['to']['path']}"), soft_wrap=True)
+    for what, count in done["lost"].items():
+        out.print(
+            Text(f"not kept, since {done['to']['format']} cannot hold it: {count:,} {what}", style="yellow"), soft_wrap=True
+        )
+    found = sum(done["findings"].values())
+    if found:
+        kinds = ", ".join(f"{name} {count:,}" for name, count in done["findings"].items())
+        out.print(Text(f"{found:,} things met while reading ({kinds})", style="yellow"), soft_wrap=True)

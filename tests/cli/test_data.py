@@ -1,0 +1,59 @@
+"""`unstall data` as a person meets it, in real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.test_cli import as_json, call
+from unstall.cli import command_names
+from unstall.data.formats import format_names
+
+
+def test_the_group_lists_its_commands() -> None:
+    done = call("data", "--help", COLUMNS="120")
+    assert done.returncode == 0
+    listed = [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line[:3].strip()]
+    assert listed == command_names("data")
+
+
+def test_a_wrong_command_of_the_group_names_the_nearest() -> None:
+    done = call("data", "format")
+    assert done.returncode == 2
+    assert "There is no command 'data format'. Did you mean 'formats'?" in done.stderr
+
+
+def test_formats_are_listed_for_a_person_and_as_json() -> None:
+    listed = as_json("data", "formats")["formats"]
+    assert [row["format"] for row in listed] == list(format_names())
+    shown = call("data", "formats").stdout
+    assert all(row["format"] in shown for row in listed)
+
+
+def test_a_format_that_is_not_there_is_refused() -> None:
+    done = call("data", "formats", "cocoa")
+    assert done.returncode == 2
+    assert "There is no format 'cocoa'" in done.stderr
+
+
+def test_the_page_of_a_format_for_a_person_and_as_json() -> None:
+    assert "What it cannot hold" in call("data", "formats", "yolo").stdout
+    assert as_json("data", "formats", "yolo")["page"].startswith("# yolo")
+
+
+WITHOUT = """
+import sys
+sys.modules[{package!r}] = None
+sys.argv = ["unstall", "data", "convert", "in", "out", "--to", "coco"]
+from unstall.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("package", ["numpy", "msgspec", "yaml", "google_crc32c", "google.protobuf"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(package: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT.format(package=package)], capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert done.stderr == f"unstall: `unstall data` needs the package '{package}'. Install: pip install 'unstall[data]'\n"

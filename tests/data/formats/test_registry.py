@@ -1,0 +1,62 @@
+"""A data set is recognised by itself, and where it is not, the message says what was looked for and what is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.data.making import coco_box, coco_image, coco_text, picture, put, small_set, voc_object, voc_text
+from unstall.data import formats
+from unstall.errors import WrongInput
+
+
+@pytest.mark.parametrize("name", formats.format_names())
+def test_what_a_format_writes_is_recognised_as_it(tmp_path: Path, name: str) -> None:
+    formats.format_module(name).write(small_set(tmp_path), tmp_path / "out")
+    assert formats.recognise(tmp_path / "out") == name
+
+
+def test_what_is_no_data_set_is_refused_with_what_is_there(tmp_path: Path) -> None:
+    put(tmp_path, {"a.jpg": picture(), "b.jpg": picture(), "notes.txt": "hello", "c/d.json": "{}"})
+    with pytest.raises(WrongInput) as caught:
+        formats.read(tmp_path)
+    said = str(caught.value)
+    assert all(f"{name}: " in said for name in formats.format_names())
+    assert "2 .jpg" in said and "1 .txt" in said and "1 folders" in said
+
+
+def test_what_could_be_several_formats_is_asked_about(tmp_path: Path) -> None:
+    text = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
+    put(tmp_path, {"a.json": text, "a.xml": voc_text("a.jpg", voc_object()), "a.jpg": picture()})
+    with pytest.raises(
+        WrongInput, match=r"several formats: coco \(a\.json has COCO's keys\); voc \(a\.xml is an annotation\)\. Say which"
+    ):
+        formats.read(tmp_path)
+    assert formats.read(tmp_path, "voc").format == "voc"
+
+
+def test_a_path_or_format_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match="is not there"):
+        formats.read(tmp_path / "gone")
+    with pytest.raises(WrongInput, match=r"There is no format 'kitti'\. Formats: coco, tfrecord, voc, yolo"):
+        formats.read(tmp_path, "kitti")
+    for name in formats.format_names():
+        with pytest.raises(WrongInput):
+            formats.read(tmp_path / "gone", name)
+
+
+def test_a_pipe_named_like_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    """To open a pipe that nobody writes to is to wait for ever."""
+    put(tmp_path, {"images/a.jpg": picture(), "labels/a.txt": "0 0.5 0.5 1 1\n"})
+    for name in ("data.yaml", "images/b.jpg", "labels/c.txt", "train.json", "x.record", "y.xml"):
+        os.mkfifo(tmp_path / name)
+    data = formats.read(tmp_path)
+    assert [example.name for example in data.examples] == ["a.jpg"]
+
+
+def test_pages_are_those_of_the_files() -> None:
+    page = formats.page("voc")
+    assert page.startswith("# voc\n\nPascal VOC")
+    assert all(f"\n## {heading}\n" in page for heading in formats.HEADINGS)

@@ -1,0 +1,42 @@
+"""The drivers of the fuzzing work: a few hundred inputs each. `make fuzz` gives them a hundred thousand."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from pathlib import Path
+
+import pytest
+from fuzz.hypothesis_engine import inputs_of
+from fuzz.run import driver_names
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from unstall.data import formats, labelmap
+from unstall.data.headers import header_of_bytes
+
+
+@pytest.mark.parametrize("name", driver_names())
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(drawn=st.data())
+def test_any_input_gives_a_reading_or_a_clear_error(name: str, drawn: st.DataObject) -> None:
+    driver = importlib.import_module(f"fuzz.drivers.{name}")
+    with tempfile.TemporaryDirectory() as folder:
+        driver.one(drawn.draw(inputs_of(driver)), Path(folder))
+
+
+@pytest.mark.parametrize("name", formats.format_names())
+def test_the_seeds_begin_with_one_that_is_read_whole(name: str, tmp_path: Path) -> None:
+    """Or the fuzzing would never get beyond the first check."""
+    driver = importlib.import_module(f"fuzz.drivers.{name}")
+    driver.one(driver.SEEDS[0], tmp_path)
+    path = tmp_path / "a.json" if name == "coco" else tmp_path
+    assert formats.read(path, name).box_count >= 1
+
+
+def test_the_seeds_of_the_other_parsers_are_read() -> None:
+    for seed in importlib.import_module("fuzz.drivers.labelmap").SEEDS:
+        assert labelmap.parse(seed.decode())
+    for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:
+        read = header_of_bytes(seed)
+        assert (read.width, read.height) == (64, 48), read
