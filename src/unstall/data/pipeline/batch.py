@@ -1,0 +1,116 @@
+"""A batch: arrays of fixed shape, the same on every backend."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unstall.data.example import Flags, Integers
+from unstall.data.pipeline.decoding import Pixels
+from unstall.data.pipeline.order import EMPTY
+from unstall.data.pipeline.settings import Settings
+
+Floats32 = npt.NDArray[np.float32]
+ALIGNMENT = 64  # TensorFlow and JAX take an array as it is if it begins at a multiple of this; others they copy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Boxes are (left, top, right, bottom) on the canvas, in pixels. Arrays may be used again once nothing refers to them."""
+
+    images: Pixels  # (batch, height, width, 3) RGB
+    boxes: Floats32  # (batch, most_boxes, 4), zeros where there is none
+    mask: Flags  # (batch, most_boxes) whether there is a box
+    classes: Integers  # (batch, most_boxes), -1 where there is none
+    crowd: Flags
+    difficult: Flags
+    rows: Integers  # (batch,) of the example in the data set; -1: the place is empty
+    sizes: Integers  # (batch, 2) height and width of the stored image
+    back: npt.NDArray[
+        np.float64
+    ]  # (batch, 4) a, b, c, d: x of the stored image = a·x + b, y = c·y + d. Mosaic: of the first image
+    epoch: int
+    step: int
+
+    @classmethod
+    def empty(cls, images: Pixels, most_boxes: int, epoch: int, step: int) -> Batch:
+        count = len(images)
+        return cls(
+            images=images,
+            boxes=np.zeros((count, most_boxes, 4), np.float32),
+            mask=np.zeros((count, most_boxes), np.bool_),
+            classes=np.full((count, most_boxes), -1, np.int32),
+            crowd=np.zeros((count, most_boxes), np.bool_),
+            difficult=np.zeros((count, most_boxes), np.bool_),
+            rows=np.full(count, EMPTY, np.int32),
+            sizes=np.zeros((count, 2), np.int32),
+            back=np.tile(np.array([1.0, 0.0, 1.0, 0.0]), (count, 1)),
+            epoch=epoch,
+            step=step,
+        )
+
+    @classmethod
+    def like_one_of(cls, batch: Batch) -> Batch:
+        """Empty, with a single place."""
+        images = np.empty((1, *batch.images.shape[1:]), np.uint8)
+        return cls.empty(images, batch.mask.shape[1], batch.epoch, batch.step)
+
+    def copied(self) -> Batch:
+        arrays: dict[str, Any] = {name: array.copy() for name, array in self.arrays().items()}
+        return replace(self, **arrays)
+
+    def put(self, at: int, other: Batch) -> None:
+        """The other batch's only example in the place `at` of this one."""
+        for name, array in other.arrays().items():
+            getattr(self, name)[at] = array[0]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name: what a model is fed with."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("epoch", "step")}
+
+    def boxes_of_image(self, place: int, boxes: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Boxes on the canvas (a detector's, say) in the pixels of the stored image at that place of the batch."""
+        a, b, c, d = self.back[place]
+        mapped: npt.NDArray[np.float64] = np.asarray(boxes, np.float64) * (a, c, a, c) + (b, d, b, d)
+        return mapped[:, [2, 1, 0, 3]] if a < 0 else mapped
+
+
+def batch_bytes(settings: Settings) -> int:
+    image = settings.height_px * settings.width_px * 3
+    return settings.batch_size * (image + settings.most_boxes * (4 * 4 + 4 + 3))
+
+
+def _references(owners: list[Pixels], index: int) -> int:
+    return sys.getrefcount(owners[index])
+
+
+ALONE = _references([np.empty(1, np.uint8)], 0)  # what the count says of an array that nobody else knows
+
+
+class Canvases:
+    """The image arrays of batches, used again when nothing refers to one any more.
+
+    A fresh array costs a page fault for every 4 KiB, a tenth of what decoding a small image costs. Every view of an array,
+    every framework's tensor on it and every thread that still writes to it holds a reference to its owner, so an owner
+    that is referred to from here alone is free.
+    """
+
+    def __init__(self, shape: tuple[int, ...], keep: int) -> None:
+        self._shape, self._keep = shape, keep
+        self._owners: list[Pixels] = []
+
+    def take(self) -> Pixels:
+        count = int(np.prod(self._shape))
+        free = next((index for index in range(len(self._owners)) if _references(self._owners, index) == ALONE), None)
+        if free is None:
+            owner = np.empty(count + ALIGNMENT, np.uint8)
+            if len(self._owners) < self._keep:
+                self._owners.append(owner)
+        else:
+            owner = self._owners[free]
+        begin = -owner.ctypes.data % ALIGNMENT
+        return owner[begin : begin + count].reshape(self._shape)

@@ -1,0 +1,88 @@
+"""An image drawn on to an area of the canvas, with its boxes. A plain example is one tile, a mosaic four."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from unstall.data.augment.view import Area, Placement, Scene
+from unstall.data.example import UNKNOWN_CLASS, Example, Flags, Floats, Integers
+from unstall.data.pipeline.decoding import Facts, Pixels, decoded_shape
+from unstall.data.pipeline.loading import Loaded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """An example opened: its size is known, its pixels are not decoded yet."""
+
+    example: Example
+    loaded: Loaded
+    facts: Facts
+    scene: Scene
+    usable: Integers  # (n,) which of the example's boxes the scene has
+    area: Area  # of the canvas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tile:
+    """An example drawn."""
+
+    facts: Facts
+    placement: Placement
+    boxes: Floats  # on the canvas, those that are to be learned
+    classes: Integers
+    crowd: Flags
+    difficult: Flags
+
+
+def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
+    """The boxes that can be learned, cut off at the image's edges, and which of the example's they are.
+
+    A box that is not finite, inside out, of no area within the image or of no known class would give a NaN or teach nothing.
+    """
+    boxes = example.boxes
+    if example.is_normalised:
+        boxes = boxes * (facts.width, facts.height, facts.width, facts.height)
+    cut = np.clip(boxes, 0, (facts.width, facts.height, facts.width, facts.height))
+    usable: Flags = (cut[:, 2] > cut[:, 0]) & (cut[:, 3] > cut[:, 1]) & (example.classes != UNKNOWN_CLASS)
+    usable &= np.isfinite(boxes).all(axis=1)
+    return cut[usable], np.flatnonzero(usable).astype(np.int32)
+
+
+def part(pixels: Pixels, area: Area) -> Pixels:
+    return pixels[area.top : area.bottom, area.left : area.right]
+
+
+def around(inner: Area, outer: Area) -> Iterator[Area]:
+    """The strips of the outer area that the inner one leaves free."""
+    strips = (
+        Area(outer.left, outer.top, outer.right, inner.top),
+        Area(outer.left, inner.bottom, outer.right, outer.bottom),
+        Area(outer.left, inner.top, inner.left, inner.bottom),
+        Area(inner.right, inner.top, outer.right, inner.bottom),
+    )
+    return (strip for strip in strips if strip.width > 0 and strip.height > 0)
+
+
+def shows_all(placement: Placement, facts: Facts) -> bool:
+    """Whether the target is the decoded image, pixel for pixel: then it can be decoded into the batch itself."""
+    height, width, _ = decoded_shape(facts, placement.reduction)
+    is_same_size = (placement.target.width, placement.target.height) == (width, height)
+    return is_same_size and placement.source == (0, 0, width, height) and not placement.is_flipped
+
+
+def draw(pixels: Pixels, placement: Placement, target: Pixels) -> None:
+    """The placement's part of the decoded image, resized into the target: the one time that an example is resampled."""
+    seen = part(pixels, placement.source)
+    if seen.shape == target.shape:
+        target[:] = seen
+    else:
+        # Bilinear looks at four pixels: where each stands for more than four, the mean of all of them is taken.
+        shrinks = seen.shape[0] > 2 * target.shape[0] or seen.shape[1] > 2 * target.shape[1]
+        how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        cv2.resize(seen, (target.shape[1], target.shape[0]), dst=target, interpolation=how)
+    if placement.is_flipped:
+        cv2.flip(target, 1, dst=target)
