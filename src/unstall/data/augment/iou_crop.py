@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unstall.data.augment.chance import Chance
-from unstall.data.augment.view import Rect, Scene, View, areas
+from unstall.data.augment.view import Rect, Scene, View, surfaces
 from unstall.data.example import Flags, Floats
 
 MOST_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
@@ -63,6 +63,6 @@ def _overlaps(crops: Floats, boxes: Floats) -> Floats:
     pairs = crops[:, None]
     sides = np.minimum(pairs[..., 2:], boxes[:, 2:]) - np.maximum(pairs[..., :2], boxes[:, :2])
     common = np.prod(np.maximum(sides, 0), axis=-1)
-    iou = common / (areas(pairs) + areas(boxes) - common)
+    iou = common / (surfaces(pairs) + surfaces(boxes) - common)
     best: Floats = np.where(centres_inside(crops, boxes), iou, -1.0).max(axis=1, initial=-1.0)
     return best

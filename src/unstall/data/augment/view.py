@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from unstall.data.example import Flags, Floats
+from unstall.data.example import Flags, Floats, Integers
 
 Resize = Literal["letterbox", "stretch"]
 REDUCTIONS = (8, 4, 2)  # a JPEG decodes at these parts of its size for a part of the work
@@ -81,28 +81,33 @@ class Placement:
     target: Area  # on the canvas
     is_flipped: bool
 
-    @property
-    def scale_x(self) -> float:
-        return self.target.width / (self.source.width * self.reduction)
-
-    @property
-    def scale_y(self) -> float:
-        return self.target.height / (self.source.height * self.reduction)
-
-    def on_canvas(self, boxes: Floats) -> Floats:
-        """Where boxes of the image lie on the canvas; not cut off at the edges."""
-        mapped = np.empty_like(boxes)
-        mapped[:, 0::2] = (boxes[:, 0::2] - self.source.left * self.reduction) * self.scale_x + self.target.left
-        mapped[:, 1::2] = (boxes[:, 1::2] - self.source.top * self.reduction) * self.scale_y + self.target.top
-        if self.is_flipped:
-            mapped[:, 0::2] = self.target.left + self.target.right - mapped[:, 2::-2]
-        return mapped
-
     def back(self) -> tuple[float, float, float, float]:
         """(a, b, c, d) with x of the image = a·x + b and y = c·y + d of the canvas."""
-        a, c = 1 / self.scale_x, 1 / self.scale_y
-        b, d = self.source.left * self.reduction - a * self.target.left, self.source.top * self.reduction - c * self.target.top
-        return (-a, a * (self.target.left + self.target.right) + b, c, d) if self.is_flipped else (a, b, c, d)
+        source, target, part = self.source, self.target, self.reduction
+        a, c = source.width * part / target.width, source.height * part / target.height
+        d = source.top * part - c * target.top
+        if self.is_flipped:
+            return -a, source.left * part + a * target.right, c, d
+        return a, source.left * part - a * target.left, c, d
+
+
+def on_canvas(boxes: Floats, back: Floats) -> Floats:
+    """Where boxes of images lie on the canvas, not cut off at edges. `back` has a row (see Placement.back) for each box."""
+    mapped = (boxes - back[:, [1, 3, 1, 3]]) / back[:, [0, 2, 0, 2]]
+    mirrored: Floats = np.where(back[:, :1] < 0, mapped[:, [2, 1, 0, 3]], mapped)
+    return mirrored
+
+
+def inside(boxes: Floats, areas: Integers, least_kept_share: float) -> tuple[Floats, Flags]:
+    """Each box cut off at the edges of its area, and whether it still shows at least that share of itself."""
+    cut = np.minimum(np.maximum(boxes, areas[:, [0, 1, 0, 1]]), areas[:, [2, 3, 2, 3]])
+    kept = surfaces(cut)
+    return cut, (kept > 0) & (kept >= least_kept_share * surfaces(boxes))
+
+
+def surfaces(boxes: Floats) -> Floats:
+    result: Floats = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+    return result
 
 
 def place(view: View, scene: Scene, area: Area, resize: Resize, is_reducible: bool) -> Placement:
@@ -149,15 +154,3 @@ def _source(visible: Rect, scene: Scene, reduction: int) -> Area:
     left, top = min(width - 1, int(visible.left / reduction)), min(height - 1, int(visible.top / reduction))
     right, bottom = math.ceil(visible.right / reduction), math.ceil(visible.bottom / reduction)
     return Area(left, top, min(width, max(left + 1, right)), min(height, max(top + 1, bottom)))
-
-
-def inside(boxes: Floats, area: Area, least_kept_share: float) -> tuple[Floats, Flags]:
-    """The boxes cut off at the area's edges, and which of them still show at least that share of themselves."""
-    cut = np.clip(boxes, (area.left, area.top, area.left, area.top), (area.right, area.bottom, area.right, area.bottom))
-    kept, whole = areas(cut), areas(boxes)
-    return cut, (kept > 0) & (kept >= least_kept_share * whole)
-
-
-def areas(boxes: Floats) -> Floats:
-    result: Floats = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
-    return result

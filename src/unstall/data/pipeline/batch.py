@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
+from unstall.data.augment.view import inside, on_canvas
 from unstall.data.example import Flags, Integers
 from unstall.data.pipeline.decoding import Pixels
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.tile import Filled, Tile
 
 Floats32 = npt.NDArray[np.float32]
 ALIGNMENT = 64  # TensorFlow and JAX take an array as it is if it begins at a multiple of this; others they copy
@@ -37,6 +39,42 @@ class Batch:
     step: int
 
     @classmethod
+    def gathered(cls, images: Pixels, filled: Sequence[Filled], settings: Settings, epoch: int, step: int) -> tuple[Batch, int]:
+        """The batch of what was drawn, and how many boxes there was no room for.
+
+        The boxes of all examples are mapped at once: array by array it costs as much as for a single one.
+        """
+        batch = cls.empty(images, settings.most_boxes, epoch, step)
+        batch.rows[:] = [each.row for each in filled]
+        for place, each in enumerate(filled):
+            if each.tiles:
+                facts = each.tiles[0].subject.facts
+                batch.sizes[place] = facts.height, facts.width
+                batch.back[place] = each.tiles[0].placement.back()
+        tiles = [tile for each in filled for tile in each.tiles]
+        places = np.repeat(np.arange(len(filled)), [len(each.tiles) for each in filled])
+        return batch, batch._write_boxes(tiles, places, settings.least_kept_share) if tiles else 0
+
+    def _write_boxes(self, tiles: Sequence[Tile], places: npt.NDArray[np.intp], least_kept_share: float) -> int:
+        scenes = [tile.subject.scene for tile in tiles]
+        tile_of = np.repeat(np.arange(len(tiles)), [len(scene.boxes) for scene in scenes])
+        back = np.array([tile.placement.back() for tile in tiles])
+        mapped = on_canvas(np.concatenate([scene.boxes for scene in scenes]), back[tile_of])
+        targets = np.array([tile.placement.target for tile in tiles], np.int32)
+        cut, shown = inside(mapped, targets[tile_of], least_kept_share)
+        shown &= np.concatenate([tile.keep for tile in tiles])
+        place = places[tile_of[shown]]
+        column = np.arange(len(place)) - np.searchsorted(place, place)  # how many of its own place stand before it
+        fits = column < self.mask.shape[1]
+        place, column, chosen = place[fits], column[fits], np.flatnonzero(shown)[fits]
+        self.boxes[place, column] = cut[chosen]
+        self.mask[place, column] = True
+        for name in ("classes", "crowd", "difficult"):
+            values = np.concatenate([tile.subject.of_boxes(getattr(tile.subject.example, name)) for tile in tiles])
+            getattr(self, name)[place, column] = values[chosen]
+        return int(len(fits) - fits.sum())
+
+    @classmethod
     def empty(cls, images: Pixels, most_boxes: int, epoch: int, step: int) -> Batch:
         count = len(images)
         return cls(
@@ -52,21 +90,6 @@ class Batch:
             epoch=epoch,
             step=step,
         )
-
-    @classmethod
-    def like_one_of(cls, batch: Batch) -> Batch:
-        """Empty, with a single place."""
-        images = np.empty((1, *batch.images.shape[1:]), np.uint8)
-        return cls.empty(images, batch.mask.shape[1], batch.epoch, batch.step)
-
-    def copied(self) -> Batch:
-        arrays: dict[str, Any] = {name: array.copy() for name, array in self.arrays().items()}
-        return replace(self, **arrays)
-
-    def put(self, at: int, other: Batch) -> None:
-        """The other batch's only example in the place `at` of this one."""
-        for name, array in other.arrays().items():
-            getattr(self, name)[at] = array[0]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name: what a model is fed with."""

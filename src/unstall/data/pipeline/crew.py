@@ -15,13 +15,18 @@ import weakref
 from collections import deque
 from typing import NamedTuple
 
+import numpy as np
+
 from unstall.data.example import DataSet, Integers
 from unstall.data.pipeline.batch import Batch
+from unstall.data.pipeline.decoding import Pixels
 from unstall.data.pipeline.loading import Hand
 from unstall.data.pipeline.making import Maker
 from unstall.data.pipeline.order import EMPTY
+from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.skipped import Skipped
 from unstall.data.pipeline.telling import Tally, total
+from unstall.data.pipeline.tile import Filled
 from unstall.errors import UnstallError
 from unstall.inside import probe
 from unstall.journal.events import WorkerReplaced
@@ -34,25 +39,23 @@ END_S = 2.0  # to wait, at the end, for what workers are at
 class Making:
     """A batch on its way."""
 
-    def __init__(self, batch: Batch, rows: Integers) -> None:
-        self.batch = batch
+    def __init__(self, images: Pixels, epoch: int, step: int, rows: Integers) -> None:
+        self.images, self.epoch, self.step, self.rows = images, epoch, step, rows
         self.left = len(rows)
-        self.patches: dict[int, Batch] = {}  # places that were made again, apart from the arrays a lost worker may still write to
+        self.filled: list[Filled] = [Filled(EMPTY, ())] * len(rows)
+        self.patches: dict[int, Pixels] = {}  # images that were made again, apart from the array a lost worker may still write to
 
-    def finished(self) -> Batch:
-        if not self.patches:
-            return self.batch
-        batch = self.batch.copied()
-        for at, patch in self.patches.items():
-            batch.put(at, patch)
-        return batch
+    def finished(self, settings: Settings) -> tuple[Batch, int]:
+        images = self.images.copy() if self.patches else self.images
+        for place, patch in self.patches.items():
+            images[place] = patch
+        return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
 
 
 class Job(NamedTuple):
     making: Making
-    place: int  # in the batch that is being made
-    batch: Batch  # where the example is written: that batch, or a patch of it
-    at: int
+    place: int
+    canvas: Pixels
     row: int
 
 
@@ -70,8 +73,9 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         try:
-            while (job := self._crew.next_job(self)) is not None:
-                self._crew.maker.fill(job.batch, job.at, job.row, self.hand)
+            filled = None
+            while (job := self._crew.next_job(self, filled)) is not None:
+                filled = self._crew.maker.fill(job.canvas, job.making.epoch, job.row, self.hand)
         finally:  # not caught: the interpreter shows it, and the consumer names it
             self.error = sys.exc_info()[1]
 
@@ -94,8 +98,8 @@ class Crew:
     def tally(self) -> Tally:
         return total(self._tallies)
 
-    def begin(self, making: Making, rows: Integers) -> None:
-        jobs = [Job(making, at, making.batch, at, row) for at, row in enumerate(rows.tolist())]
+    def begin(self, making: Making) -> None:
+        jobs = [Job(making, place, making.images[place], row) for place, row in enumerate(making.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._changed.notify_all()
@@ -127,13 +131,14 @@ class Crew:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker) -> Job | None:
-        """Notes that the worker's job is done; gives it the next, or None to end."""
+    def next_job(self, worker: Worker, filled: Filled | None) -> Job | None:
+        """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
             if worker.is_given_up:
                 return None
-            if worker.job is not None:
+            if worker.job is not None and filled is not None:
                 making = worker.job.making
+                making.filled[worker.job.place] = filled
                 making.left -= 1
                 worker.job = None
                 if not making.left:
@@ -176,9 +181,9 @@ class Crew:
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
             )
-        patch = Batch.like_one_of(job.making.batch)
+        patch = np.empty(job.canvas.shape, np.uint8)
         job.making.patches[job.place] = patch
-        self._jobs.appendleft(Job(job.making, job.place, patch, 0, job.row))
+        self._jobs.appendleft(Job(job.making, job.place, patch, job.row))
         self._workers[index] = self._new_worker()
 
     def _tell(self, worker: Worker, row: int, why: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -10,16 +10,15 @@ import numpy as np
 from unstall.data.augment import Geometric, Mosaic, Photometric
 from unstall.data.augment.chance import EXAMPLE, SUBSTITUTE, TILE, Chance
 from unstall.data.augment.flip import Flip
-from unstall.data.augment.view import Area, Scene, View, inside, place
+from unstall.data.augment.view import Area, Scene, View, place
 from unstall.data.example import DataSet
-from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.decoding import Facts, Pixels
 from unstall.data.pipeline.loading import Hand, Loaded
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.skipped import BadExample, Skipped
-from unstall.data.pipeline.tile import Subject, Tile, around, draw, part, shows_all, usable_boxes
+from unstall.data.pipeline.tile import Filled, Subject, Tile, around, clean_rows, draw, part, shows_all, usable_boxes
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
@@ -28,6 +27,7 @@ class Maker:
     def __init__(self, data: DataSet, settings: Settings, skipped: Skipped, cache: Cache) -> None:
         self._data, self._settings, self._skipped, self._cache = data, settings, skipped, cache
         self._facts = np.zeros((len(data.examples), 3), np.int32)  # what headers said: width, height, is_reducible
+        self._is_clean = clean_rows(data)
         self._canvas = Area(0, 0, settings.width_px, settings.height_px)
         self._blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         self._blank[:] = settings.fill_rgb
@@ -36,18 +36,18 @@ class Maker:
         self._mosaic = next((each for each in settings.augmentations if isinstance(each, Mosaic)), None)
         self._photometric = next((each for each in settings.augmentations if isinstance(each, Photometric)), None)
 
-    def fill(self, batch: Batch, at: int, row: int, hand: Hand) -> None:
-        """Makes the example of this row, or the one that takes its place, in the batch's place `at`."""
-        for candidate in self._candidates(batch.epoch, row):
+    def fill(self, canvas: Pixels, epoch: int, row: int, hand: Hand) -> Filled:
+        """Draws the example of this row, or the one that takes its place."""
+        for candidate in self._candidates(epoch, row):
             try:
-                self._make(batch, at, candidate, hand)
+                tiles = self._draw(canvas, epoch, candidate, hand)
             except BadExample as bad:
                 self._skipped.add(candidate, str(bad))
                 continue
-            batch.rows[at] = candidate
             hand.tally.examples += 1
-            return
-        batch.images[at] = self._blank
+            return Filled(candidate, tiles)
+        canvas[:] = self._blank
+        return Filled(EMPTY, ())
 
     def _candidates(self, epoch: int, row: int) -> Iterator[int]:
         """The row itself, then others drawn for it: a stream that is continued later draws the same ones."""
@@ -62,15 +62,16 @@ class Maker:
                 if other not in self._skipped:
                     yield other
 
-    def _make(self, batch: Batch, at: int, row: int, hand: Hand) -> None:
+    def _draw(self, canvas: Pixels, epoch: int, row: int, hand: Hand) -> Sequence[Tile]:
         """The whole schedule of what is drawn for an example: mosaic, colours, meeting point, then each tile its own."""
-        canvas = batch.images[at]
-        chance = Chance(self._settings.seed, batch.epoch, row, EXAMPLE) if self._settings.augmentations else None
-        partners = self._mosaic.partners(chance, len(self._data.examples)) if self._mosaic and chance else ()
-        colours = self._photometric.drawn(chance) if self._photometric and chance else None
-        if partners and self._mosaic and chance:
-            quarters = self._mosaic.quarters(chance, *canvas.shape[1::-1])
-            tiles = self._four_tiles(canvas, batch.epoch, (row, *partners), quarters, self._mosaic, hand)
+        if not self._settings.augmentations:
+            return (self._tile(canvas, row, hand, None),)
+        chance = Chance(self._settings.seed, epoch, row, EXAMPLE)
+        partners = self._mosaic.partners(chance, len(self._data.examples)) if self._mosaic else ()
+        colours = self._photometric.drawn(chance) if self._photometric else None
+        if self._mosaic and partners:
+            quarters = self._mosaic.quarters(chance, self._canvas.width, self._canvas.height)
+            tiles = self._four_tiles(canvas, epoch, (row, *partners), quarters, self._mosaic, hand)
         else:
             tiles = [self._tile(canvas, row, hand, chance)]
         if colours is not None:
@@ -78,17 +79,17 @@ class Maker:
             for tile in tiles:
                 colours.apply(part(canvas, tile.placement.target))
             hand.tally.augment_s += perf_counter() - began
-        self._write(batch, at, tiles, hand)
+        return tiles
 
     # --- tiles: an image, on the area of the canvas that it is drawn for ---
 
     def _tile(self, canvas: Pixels, row: int, hand: Hand, chance: Chance | None) -> Tile:
-        subject = self._opened(row, self._canvas, hand)
+        subject, loaded = self._opened(row, self._canvas, hand)
         view = View.whole(subject.scene)
         if chance is not None:
             for augmentation in self._geometric:
                 view = augmentation.seen(view, subject.scene, chance)
-        return self._drawn(canvas, subject, view, hand)
+        return self._drawn(canvas, subject, loaded, view, hand)
 
     def _four_tiles(
         self, canvas: Pixels, epoch: int, rows: tuple[int, ...], quarters: tuple[Area, ...], mosaic: Mosaic, hand: Hand
@@ -109,22 +110,26 @@ class Maker:
     def _quarter(self, canvas: Pixels, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Chance, hand: Hand) -> Tile:
         if row in self._skipped:
             raise BadExample("known to be bad")
-        subject = self._opened(row, area, hand)
+        subject, loaded = self._opened(row, area, hand)
         view = View.whole(subject.scene)
         for flip in self._flips:
             view = flip.seen(view, subject.scene, chance)
         view = mosaic.seen(view, subject.scene, chance, quarter, (self._canvas.width, self._canvas.height))
-        return self._drawn(canvas, subject, view, hand)
+        return self._drawn(canvas, subject, loaded, view, hand)
 
-    def _opened(self, row: int, area: Area, hand: Hand) -> Subject:
+    def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
         """Ready to be drawn: decoding it can still fail."""
         hand.row = row
         example = self._data.examples[row]
         loaded = Loaded(example, row, self._cache, hand)
         facts = self._facts_of(row, loaded)
-        boxes, usable = usable_boxes(example, facts)
+        if self._is_clean[row] and (example.width, example.height) == (facts.width, facts.height):
+            boxes, usable = example.boxes, None
+        else:
+            boxes, usable = usable_boxes(example, facts)
         hand.tally.boxes_left_out += example.count - len(boxes)
-        return Subject(example, loaded, facts, Scene(facts.width, facts.height, boxes, area.width, area.height), usable, area)
+        scene = Scene(facts.width, facts.height, boxes, area.width, area.height)
+        return Subject(example, facts, scene, usable, area), loaded
 
     def _facts_of(self, row: int, loaded: Loaded) -> Facts:
         width, height, is_reducible = self._facts[row].tolist()
@@ -132,35 +137,16 @@ class Maker:
             width, height, is_reducible = self._facts[row] = loaded.facts(self._settings.most_pixels)
         return Facts(width, height, bool(is_reducible))
 
-    def _drawn(self, canvas: Pixels, subject: Subject, view: View, hand: Hand) -> Tile:
+    def _drawn(self, canvas: Pixels, subject: Subject, loaded: Loaded, view: View, hand: Hand) -> Tile:
         facts, scene = subject.facts, subject.scene
         placement = place(view, scene, subject.area, self._settings.resize, facts.is_reducible)
         target = part(canvas, placement.target)
         into = target if target.flags.c_contiguous and shows_all(placement, facts) else None
-        pixels = subject.loaded.pixels(facts, placement.reduction, into)
+        pixels = loaded.pixels(facts, placement.reduction, into)
         began = perf_counter()
         if pixels is not into:
             draw(pixels, placement, target)
         for strip in around(placement.target, subject.area):
             part(canvas, strip)[:] = part(self._blank, strip)
         hand.tally.augment_s += perf_counter() - began
-        cut, shown = inside(placement.on_canvas(scene.boxes), placement.target, self._settings.least_kept_share)
-        shown &= view.keep
-        rows, example = subject.usable[shown], subject.example
-        return Tile(facts, placement, cut[shown], example.classes[rows], example.crowd[rows], example.difficult[rows])
-
-    def _write(self, batch: Batch, at: int, tiles: list[Tile], hand: Hand) -> None:
-        """The boxes of all tiles, as many as there is room for."""
-        begin = 0
-        for tile in tiles:
-            end = min(begin + len(tile.boxes), self._settings.most_boxes)
-            count = end - begin
-            batch.boxes[at, begin:end] = tile.boxes[:count]
-            batch.classes[at, begin:end] = tile.classes[:count]
-            batch.crowd[at, begin:end] = tile.crowd[:count]
-            batch.difficult[at, begin:end] = tile.difficult[:count]
-            hand.tally.boxes_left_out += len(tile.boxes) - count
-            begin = end
-        batch.mask[at, :begin] = True
-        batch.sizes[at] = tiles[0].facts.height, tiles[0].facts.width
-        batch.back[at] = tiles[0].placement.back()
+        return Tile(subject, placement, view.keep)

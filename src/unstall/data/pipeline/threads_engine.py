@@ -8,8 +8,6 @@ import weakref
 from collections import deque
 from types import TracebackType
 
-import numpy as np
-
 from unstall.data.example import DataSet
 from unstall.data.pipeline.batch import Batch, Canvases, batch_bytes
 from unstall.data.pipeline.cache import Cache
@@ -47,6 +45,7 @@ class Batches:
         self._canvases = Canvases(shape, keep=self._most_ahead + 2)
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
+        self._boxes_left_out = 0
         self._teller = Teller()
         self._making: deque[Making] = deque()
         self._crew = Crew(settings.worker_count, maker, data, skipped, settings.most_example_s)
@@ -73,7 +72,8 @@ class Batches:
             self.close()
             raise
         made = time.monotonic()
-        batch = self._making.popleft().finished()
+        batch, left_out = self._making.popleft().finished(self._settings)
+        self._boxes_left_out += left_out
         self._begin_next()
         self._at = batch.epoch, batch.step
         self._batches += 1
@@ -122,7 +122,7 @@ class Batches:
             held_bytes=len(self._making) * batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,
-            boxes_left_out=tally.boxes_left_out,
+            boxes_left_out=tally.boxes_left_out + self._boxes_left_out,
             skipped=len(self._skipped),
             replaced_workers=self._crew.replaced,
         )
@@ -131,8 +131,6 @@ class Batches:
         following = next(self._steps, None)
         if following is None:
             return
-        batch = Batch.empty(self._canvases.take(), self._settings.most_boxes, *following)
-        rows = self._order.rows(*following)
-        making = Making(batch, rows)
+        making = Making(self._canvases.take(), *following, self._order.rows(*following))
         self._making.append(making)
-        self._crew.begin(making, np.asarray(rows))
+        self._crew.begin(making)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 
 from unstall.data.augment.view import Area, Placement, Scene
-from unstall.data.example import UNKNOWN_CLASS, Example, Flags, Floats, Integers
+from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, Floats, Integers
 from unstall.data.pipeline.decoding import Facts, Pixels, decoded_shape
-from unstall.data.pipeline.loading import Loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,23 +19,49 @@ class Subject:
     """An example opened: its size is known, its pixels are not decoded yet."""
 
     example: Example
-    loaded: Loaded
     facts: Facts
     scene: Scene
-    usable: Integers  # (n,) which of the example's boxes the scene has
+    usable: Integers | None  # (n,) which of the example's boxes the scene has; None: all
     area: Area  # of the canvas
+
+    def of_boxes(self, values: np.ndarray) -> np.ndarray:
+        """Those of the scene's boxes, of values that the example has for all of its own."""
+        return values if self.usable is None else values[self.usable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """An example drawn."""
+    """An example drawn: which of its boxes are to be learned, and where its pixels went, by which they are mapped."""
 
-    facts: Facts
+    subject: Subject
     placement: Placement
-    boxes: Floats  # on the canvas, those that are to be learned
-    classes: Integers
-    crowd: Flags
-    difficult: Flags
+    keep: Flags
+
+
+class Filled(NamedTuple):
+    """What stands in one place of a batch."""
+
+    row: int  # EMPTY: nothing
+    tiles: Sequence[Tile]
+
+
+def clean_rows(data: DataSet) -> Flags:
+    """Examples all of whose boxes can be learned as they are, if the image is as large as the annotation says.
+
+    Found once for all of them together, so that nothing has to be looked at again for each example in each epoch.
+    """
+    examples = data.examples
+    counts = [example.count for example in examples]
+    sizes = np.array([(example.width or 0, example.height or 0) for example in examples], np.float64).reshape(-1, 2)
+    sizes[[example.is_normalised for example in examples]] = 0
+    if not sum(counts):
+        return np.ones(len(examples), np.bool_)
+    boxes, most = np.concatenate([example.boxes for example in examples]), np.repeat(sizes, counts, axis=0)
+    is_clean = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= most).all(axis=1) & (boxes[:, 2:] > boxes[:, :2]).all(axis=1)
+    is_clean &= np.concatenate([example.classes for example in examples]) != UNKNOWN_CLASS
+    result = np.ones(len(examples), np.bool_)
+    result[np.repeat(np.arange(len(examples)), counts)[~is_clean]] = False
+    return result
 
 
 def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
