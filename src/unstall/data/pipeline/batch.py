@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -17,7 +16,6 @@ from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.tile import Filled, Tile
 
 Floats32 = npt.NDArray[np.float32]
-ALIGNMENT = 64  # TensorFlow and JAX take an array as it is if it begins at a multiple of this; others they copy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,35 +103,3 @@ class Batch:
 def batch_bytes(settings: Settings) -> int:
     image = settings.height_px * settings.width_px * 3
     return settings.batch_size * (image + settings.most_boxes * (4 * 4 + 4 + 3))
-
-
-def _references(owners: list[Pixels], index: int) -> int:
-    return sys.getrefcount(owners[index])
-
-
-ALONE = _references([np.empty(1, np.uint8)], 0)  # what the count says of an array that nobody else knows
-
-
-class Canvases:
-    """The image arrays of batches, used again when nothing refers to one any more.
-
-    A fresh array costs a page fault for every 4 KiB, a tenth of what decoding a small image costs. Every view of an array,
-    every framework's tensor on it and every thread that still writes to it holds a reference to its owner, so an owner
-    that is referred to from here alone is free.
-    """
-
-    def __init__(self, shape: tuple[int, ...], keep: int) -> None:
-        self._shape, self._keep = shape, keep
-        self._owners: list[Pixels] = []
-
-    def take(self) -> Pixels:
-        count = int(np.prod(self._shape))
-        free = next((index for index in range(len(self._owners)) if _references(self._owners, index) == ALONE), None)
-        if free is None:
-            owner = np.empty(count + ALIGNMENT, np.uint8)
-            if len(self._owners) < self._keep:
-                self._owners.append(owner)
-        else:
-            owner = self._owners[free]
-        begin = -owner.ctypes.data % ALIGNMENT
-        return owner[begin : begin + count].reshape(self._shape)

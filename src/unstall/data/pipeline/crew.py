@@ -15,10 +15,9 @@ import weakref
 from collections import deque
 from typing import NamedTuple
 
-import numpy as np
-
 from unstall.data.example import DataSet, Integers
 from unstall.data.pipeline.batch import Batch
+from unstall.data.pipeline.canvas import Canvas
 from unstall.data.pipeline.decoding import Pixels
 from unstall.data.pipeline.loading import Hand
 from unstall.data.pipeline.making import Maker
@@ -49,13 +48,16 @@ class Making:
         images = self.images.copy() if self.patches else self.images
         for place, patch in self.patches.items():
             images[place] = patch
+        # Read only: what is blank in it now is taken to be blank when it is used again.
+        images = images.view()
+        images.flags.writeable = False
         return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
 
 
 class Job(NamedTuple):
     making: Making
     place: int
-    canvas: Pixels
+    canvas: Canvas
     row: int
 
 
@@ -98,8 +100,8 @@ class Crew:
     def tally(self) -> Tally:
         return total(self._tallies)
 
-    def begin(self, making: Making) -> None:
-        jobs = [Job(making, place, making.images[place], row) for place, row in enumerate(making.rows.tolist())]
+    def begin(self, making: Making, canvases: list[Canvas]) -> None:
+        jobs = [Job(making, place, canvases[place], row) for place, row in enumerate(making.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._changed.notify_all()
@@ -181,8 +183,8 @@ class Crew:
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
             )
-        patch = np.empty(job.canvas.shape, np.uint8)
-        job.making.patches[job.place] = patch
+        patch = job.canvas.another()
+        job.making.patches[job.place] = patch.pixels
         self._jobs.appendleft(Job(job.making, job.place, patch, job.row))
         self._workers[index] = self._new_worker()
 

@@ -13,12 +13,13 @@ from unstall.data.augment.flip import Flip
 from unstall.data.augment.view import Area, Scene, View, place
 from unstall.data.example import DataSet
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.decoding import Facts, Pixels
+from unstall.data.pipeline.canvas import NOTHING, Canvas, part
+from unstall.data.pipeline.decoding import Facts
 from unstall.data.pipeline.loading import Hand, Loaded
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.skipped import BadExample, Skipped
-from unstall.data.pipeline.tile import Filled, Subject, Tile, around, clean_rows, draw, part, shows_all, usable_boxes
+from unstall.data.pipeline.tile import Filled, Subject, Tile, clean_rows, draw, shows_all, usable_boxes
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
@@ -29,14 +30,12 @@ class Maker:
         self._facts = np.zeros((len(data.examples), 3), np.int32)  # what headers said: width, height, is_reducible
         self._is_clean = clean_rows(data)
         self._canvas = Area(0, 0, settings.width_px, settings.height_px)
-        self._blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
-        self._blank[:] = settings.fill_rgb
         self._geometric = tuple(each for each in settings.augmentations if isinstance(each, Geometric))
         self._flips = tuple(each for each in self._geometric if isinstance(each, Flip))
         self._mosaic = next((each for each in settings.augmentations if isinstance(each, Mosaic)), None)
         self._photometric = next((each for each in settings.augmentations if isinstance(each, Photometric)), None)
 
-    def fill(self, canvas: Pixels, epoch: int, row: int, hand: Hand) -> Filled:
+    def fill(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Filled:
         """Draws the example of this row, or the one that takes its place."""
         for candidate in self._candidates(epoch, row):
             try:
@@ -46,7 +45,8 @@ class Maker:
                 continue
             hand.tally.examples += 1
             return Filled(candidate, tiles)
-        canvas[:] = self._blank
+        canvas.clear(canvas.begin())
+        canvas.end(NOTHING)
         return Filled(EMPTY, ())
 
     def _candidates(self, epoch: int, row: int) -> Iterator[int]:
@@ -62,7 +62,7 @@ class Maker:
                 if other not in self._skipped:
                     yield other
 
-    def _draw(self, canvas: Pixels, epoch: int, row: int, hand: Hand) -> Sequence[Tile]:
+    def _draw(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Sequence[Tile]:
         """The whole schedule of what is drawn for an example: mosaic, colours, meeting point, then each tile its own."""
         if not self._settings.augmentations:
             return (self._tile(canvas, row, hand, None),)
@@ -77,25 +77,28 @@ class Maker:
         if colours is not None:
             began = perf_counter()
             for tile in tiles:
-                colours.apply(part(canvas, tile.placement.target))
+                colours.apply(part(canvas.pixels, tile.placement.target))
             hand.tally.augment_s += perf_counter() - began
         return tiles
 
     # --- tiles: an image, on the area of the canvas that it is drawn for ---
 
-    def _tile(self, canvas: Pixels, row: int, hand: Hand, chance: Chance | None) -> Tile:
+    def _tile(self, canvas: Canvas, row: int, hand: Hand, chance: Chance | None) -> Tile:
         subject, loaded = self._opened(row, self._canvas, hand)
         view = View.whole(subject.scene)
         if chance is not None:
             for augmentation in self._geometric:
                 view = augmentation.seen(view, subject.scene, chance)
-        return self._drawn(canvas, subject, loaded, view, hand)
+        tile = self._drawn(canvas, subject, loaded, view, canvas.begin(), hand)
+        canvas.end(tile.placement.target)
+        return tile
 
     def _four_tiles(
-        self, canvas: Pixels, epoch: int, rows: tuple[int, ...], quarters: tuple[Area, ...], mosaic: Mosaic, hand: Hand
+        self, canvas: Canvas, epoch: int, rows: tuple[int, ...], quarters: tuple[Area, ...], mosaic: Mosaic, hand: Hand
     ) -> list[Tile]:
         """A partner that is bad leaves its quarter empty; where the first is, the example is."""
         tiles = []
+        canvas.begin()
         for quarter, (row, area) in enumerate(zip(rows, quarters, strict=True)):
             chance = Chance(self._settings.seed, epoch, rows[0], TILE + quarter)
             try:
@@ -104,10 +107,10 @@ class Maker:
                 if quarter == 0:
                     raise
                 self._skipped.add(row, str(bad))
-                part(canvas, area)[:] = part(self._blank, area)
+                canvas.clear(area)
         return tiles
 
-    def _quarter(self, canvas: Pixels, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Chance, hand: Hand) -> Tile:
+    def _quarter(self, canvas: Canvas, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Chance, hand: Hand) -> Tile:
         if row in self._skipped:
             raise BadExample("known to be bad")
         subject, loaded = self._opened(row, area, hand)
@@ -115,7 +118,7 @@ class Maker:
         for flip in self._flips:
             view = flip.seen(view, subject.scene, chance)
         view = mosaic.seen(view, subject.scene, chance, quarter, (self._canvas.width, self._canvas.height))
-        return self._drawn(canvas, subject, loaded, view, hand)
+        return self._drawn(canvas, subject, loaded, view, area, hand)
 
     def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
         """Ready to be drawn: decoding it can still fail."""
@@ -137,16 +140,16 @@ class Maker:
             width, height, is_reducible = self._facts[row] = loaded.facts(self._settings.most_pixels)
         return Facts(width, height, bool(is_reducible))
 
-    def _drawn(self, canvas: Pixels, subject: Subject, loaded: Loaded, view: View, hand: Hand) -> Tile:
+    def _drawn(self, canvas: Canvas, subject: Subject, loaded: Loaded, view: View, drawn: Area, hand: Hand) -> Tile:
+        """Draws what the view shows; what was `drawn` before and is not covered is made blank."""
         facts, scene = subject.facts, subject.scene
         placement = place(view, scene, subject.area, self._settings.resize, facts.is_reducible)
-        target = part(canvas, placement.target)
+        target = part(canvas.pixels, placement.target)
         into = target if target.flags.c_contiguous and shows_all(placement, facts) else None
         pixels = loaded.pixels(facts, placement.reduction, into)
         began = perf_counter()
         if pixels is not into:
             draw(pixels, placement, target)
-        for strip in around(placement.target, subject.area):
-            part(canvas, strip)[:] = part(self._blank, strip)
+        canvas.clear(drawn, but=placement.target)
         hand.tally.augment_s += perf_counter() - began
         return Tile(subject, placement, view.keep)

@@ -8,9 +8,12 @@ import weakref
 from collections import deque
 from types import TracebackType
 
+import numpy as np
+
 from unstall.data.example import DataSet
-from unstall.data.pipeline.batch import Batch, Canvases, batch_bytes
+from unstall.data.pipeline.batch import Batch, batch_bytes
 from unstall.data.pipeline.cache import Cache
+from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.crew import END_S, Crew, Making
 from unstall.data.pipeline.making import Maker
 from unstall.data.pipeline.order import Order
@@ -41,8 +44,9 @@ class Batches:
         self.error: UnstallError | None = None  # that ended it
         # Bounded by bytes; one batch is always being made, however large it is.
         self._most_ahead = max(1, ahead_bytes // batch_bytes(settings))
-        shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
-        self._canvases = Canvases(shape, keep=self._most_ahead + 2)
+        blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
+        blank[:] = settings.fill_rgb
+        self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + 2)
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0
@@ -131,6 +135,7 @@ class Batches:
         following = next(self._steps, None)
         if following is None:
             return
-        making = Making(self._canvases.take(), *following, self._order.rows(*following))
+        images, canvases = self._canvases.take()
+        making = Making(images, *following, self._order.rows(*following))
         self._making.append(making)
-        self._crew.begin(making)
+        self._crew.begin(making, canvases)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from unstall.data.augment.view import Area, Placement, Scene
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, Floats, Integers
+from unstall.data.pipeline.canvas import part
 from unstall.data.pipeline.decoding import Facts, Pixels, decoded_shape
 
 
@@ -76,21 +77,6 @@ def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
     usable: Flags = (cut[:, 2] > cut[:, 0]) & (cut[:, 3] > cut[:, 1]) & (example.classes != UNKNOWN_CLASS)
     usable &= np.isfinite(boxes).all(axis=1)
     return cut[usable], np.flatnonzero(usable).astype(np.int32)
-
-
-def part(pixels: Pixels, area: Area) -> Pixels:
-    return pixels[area.top : area.bottom, area.left : area.right]
-
-
-def around(inner: Area, outer: Area) -> Iterator[Area]:
-    """The strips of the outer area that the inner one leaves free."""
-    strips = (
-        Area(outer.left, outer.top, outer.right, inner.top),
-        Area(outer.left, inner.bottom, outer.right, outer.bottom),
-        Area(outer.left, inner.top, inner.left, inner.bottom),
-        Area(inner.right, inner.top, outer.right, inner.bottom),
-    )
-    return (strip for strip in strips if strip.width > 0 and strip.height > 0)
 
 
 def shows_all(placement: Placement, facts: Facts) -> bool:
