@@ -78,6 +78,7 @@ class Worker(threading.Thread):
             filled = None
             while (job := self._crew.next_job(self, filled)) is not None:
                 filled = self._crew.maker.fill(job.canvas, job.making.epoch, job.row, self.hand)
+                del job  # while it waits for the next it must not keep the arrays of this one from being used again
         finally:  # not caught: the interpreter shows it, and the consumer names it
             self.error = sys.exc_info()[1]
 
@@ -138,13 +139,7 @@ class Crew:
         with self._changed:
             if worker.is_given_up:
                 return None
-            if worker.job is not None and filled is not None:
-                making = worker.job.making
-                making.filled[worker.job.place] = filled
-                making.left -= 1
-                worker.job = None
-                if not making.left:
-                    self._changed.notify_all()
+            self._take(worker, filled)
             while not self._jobs and not self._is_closed:
                 self._changed.wait()
             if self._is_closed:
@@ -152,6 +147,14 @@ class Crew:
             worker.since = time.monotonic()
             worker.job = self._jobs.popleft()
             return worker.job
+
+    def _take(self, worker: Worker, filled: Filled | None) -> None:
+        job, worker.job = worker.job, None
+        if job is not None and filled is not None:
+            job.making.filled[job.place] = filled
+            job.making.left -= 1
+            if not job.making.left:
+                self._changed.notify_all()
 
     # --- called while the consumer waits, with the lock held ---
 

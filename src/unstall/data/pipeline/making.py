@@ -38,6 +38,7 @@ class Maker:
     def fill(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Filled:
         """Draws the example of this row, or the one that takes its place."""
         for candidate in self._candidates(epoch, row):
+            hand.row = candidate
             try:
                 tiles = self._draw(canvas, epoch, candidate, hand)
             except BadExample as bad:
@@ -113,6 +114,7 @@ class Maker:
     def _quarter(self, canvas: Canvas, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Chance, hand: Hand) -> Tile:
         if row in self._skipped:
             raise BadExample("known to be bad")
+        hand.row = row
         subject, loaded = self._opened(row, area, hand)
         view = View.whole(subject.scene)
         for flip in self._flips:
@@ -122,7 +124,6 @@ class Maker:
 
     def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
         """Ready to be drawn: decoding it can still fail."""
-        hand.row = row
         example = self._data.examples[row]
         loaded = Loaded(example, row, self._cache, hand)
         facts = self._facts_of(row, loaded)
