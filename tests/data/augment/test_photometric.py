@@ -43,4 +43,6 @@ def test_each_is_drawn_in_its_share_and_within_its_range() -> None:
     drawn = [Photometric().drawn(Chance(0, 0, row)) for row in range(2000)]
     assert 900 < sum(colours.brightness != 0 for colours in drawn) < 1100
     assert 900 < sum(colours.saturation != 1 for colours in drawn) < 1100
-    assert all(0.5 <= colours.contrast <= 1.5 and abs(colours.hue_turns) <= 0.05 and abs(colours.brightness) <= 32 for colours in drawn)
+    assert all(
+        0.5 <= colours.contrast <= 1.5 and abs(colours.hue_turns) <= 0.05 and abs(colours.brightness) <= 32 for colours in drawn
+    )

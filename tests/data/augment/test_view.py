@@ -70,7 +70,9 @@ def test_corners_go_where_the_pixels_go_and_back(given_placement: tuple[Scene, V
 
 @settings(max_examples=400, deadline=None)
 @given(placements(), st.floats(0, 1))
-def test_boxes_stay_inside_and_keep_the_share_asked_for(given_placement: tuple[Scene, View, Placement, Area], share: float) -> None:
+def test_boxes_stay_inside_and_keep_the_share_asked_for(
+    given_placement: tuple[Scene, View, Placement, Area], share: float
+) -> None:
     scene, _, placement, _ = given_placement
     count = len(scene.boxes)
     mapped = on_canvas(scene.boxes, rows(placement, count))
@@ -106,11 +108,15 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
 def test_a_letterbox_keeps_the_shape_and_a_stretch_fills_the_canvas() -> None:
     area = Area(0, 0, 640, 640)
     scene = scene_of(640, 480, [], area)
-    assert place(View.whole(scene), scene, area, "letterbox", True) == Placement(Area(0, 0, 640, 480), 1, Area(0, 0, 640, 480), False)
+    assert place(View.whole(scene), scene, area, "letterbox", True) == Placement(
+        Area(0, 0, 640, 480), 1, Area(0, 0, 640, 480), False
+    )
     assert place(View.whole(scene), scene, area, "stretch", True).target == area
 
 
-@pytest.mark.parametrize(("width", "height", "reduction"), [(4000, 3000, 4), (1279, 960, 1), (1280, 960, 2), (5120, 5120, 8), (641, 9000, 8)])
+@pytest.mark.parametrize(
+    ("width", "height", "reduction"), [(4000, 3000, 4), (1279, 960, 1), (1280, 960, 2), (5120, 5120, 8), (641, 9000, 8)]
+)
 def test_a_jpeg_is_decoded_at_the_smallest_size_that_suffices(width: int, height: int, reduction: int) -> None:
     area = Area(0, 0, 640, 640)
     scene = scene_of(width, height, [], area)
@@ -158,7 +164,9 @@ def test_an_image_without_boxes_stays_whole_under_the_iou_crop() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 700), st.integers(2, 700), st.booleans())
-def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(seed: int, width: int, height: int, flipped: bool) -> None:
+def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
+    seed: int, width: int, height: int, flipped: bool
+) -> None:
     mosaic, chance = Mosaic(), Chance(seed, 0, 0)
     quarters = mosaic.quarters(chance, 320, 240)
     assert sum(area.width * area.height for area in quarters) == 320 * 240

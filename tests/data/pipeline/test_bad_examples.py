@@ -113,7 +113,9 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
     for row in (2, 5, 8):
         broken(data, row)
     before = threading.active_count()
-    with pytest.raises(WrongInput, match=r"3 of 12 examples could not be used, 25\.0%, more than most_bad_share=20\.0%") as caught:
+    with pytest.raises(
+        WrongInput, match=r"3 of 12 examples could not be used, 25\.0%, more than most_bad_share=20\.0%"
+    ) as caught:
         run(Pipeline(data, WISH), epochs=2)
     assert all(name in str(caught.value) for name in ("002.jpg", "005.jpg", "008.jpg"))
     assert threading.active_count() == before
@@ -121,7 +123,9 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
 
 def test_a_decompression_bomb_is_skipped_before_it_is_decoded(tmp_path: Path) -> None:
     data = some_data(tmp_path)
-    pipeline = Pipeline(data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(WISH, most_pixels=50_000))
+    pipeline = Pipeline(
+        data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(WISH, most_pixels=50_000)
+    )
     run(pipeline)
     assert "400×300 pixels, more than the 50,000 that are allowed" in pipeline.skipped.by_name["000.jpg"]
 

@@ -109,7 +109,9 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
             cv2.imwrite(str(path), ground)
     data = data_set([example(tmp_path / f"{row}.png", 200, 120, [(50 + row * 40, 30, 110 + row * 40, 90)]) for row in range(2)])
     augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, Photometric))
-    wish = Settings(batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, least_kept_share=0)  # type: ignore[arg-type]
+    wish = Settings(
+        batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, least_kept_share=0
+    )  # type: ignore[arg-type]
     for batch in all_of(data, wish):
         for place in range(2):
             image, boxes = batch.images[place].astype(int), batch.boxes[place][batch.mask[place]]
@@ -132,7 +134,16 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
 
 def test_flags_travel_with_their_boxes_and_bad_boxes_are_left_out(tmp_path: Path) -> None:
     data = some_data(tmp_path, 1)
-    boxes = [(0, 0, 10, 10), (20, 20, 10, 30), (np.nan, 0, 5, 5), (5, 5, 5, 9), (-10, -10, 12, 12), (200, 0, 300, 9), (1, 2, 3, 4), (2, 2, 9, 9)]
+    boxes = [
+        (0, 0, 10, 10),
+        (20, 20, 10, 30),
+        (np.nan, 0, 5, 5),
+        (5, 5, 5, 9),
+        (-10, -10, 12, 12),
+        (200, 0, 300, 9),
+        (1, 2, 3, 4),
+        (2, 2, 9, 9),
+    ]
     bad = replace(
         example(data.examples[0].image.path, 96, 64, boxes),  # type: ignore[union-attr]
         crowd=np.array([1, 0, 0, 0, 0, 0, 0, 0], np.bool_),
@@ -194,7 +205,8 @@ def test_large_jpegs_keep_their_boxes(tmp_path: Path) -> None:
 
     cv2.imwrite(str(tmp_path / "large.jpg"), cv2.cvtColor(picture(1001, 703), cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95])
     (batch,) = all_of(
-        data_set([example(tmp_path / "large.jpg", 1001, 703, [(100, 200, 900, 600)])]), Settings(batch_size=1, height_px=100, width_px=100)
+        data_set([example(tmp_path / "large.jpg", 1001, 703, [(100, 200, 900, 600)])]),
+        Settings(batch_size=1, height_px=100, width_px=100),
     )
     left, top, right, bottom = batch.boxes[0, 0]
     for x, y, expected in ((left, top, (100, 200)), (right, bottom, (900, 600))):

@@ -14,6 +14,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline.crew import Worker
 from unstall.errors import UnstallError
 from unstall.inside import probe
 from unstall.journal.events import InputMeasured
@@ -32,15 +33,21 @@ data = some_data(folder, 40, 1200, 900)
 if {hangs}:
     os.mkfifo(folder / "pipe.jpg")
     data = data_set([*data.examples[:20], example(folder / "pipe.jpg", 9, 9)])
-batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, workers=4)).batches(epochs=None)
+batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, workers=4, most_example_s=1)).batches(epochs=None)
 next(batches)
 print("one")
 {end}
 """
 
 
-def own_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("unstall-input")]
+@pytest.fixture(autouse=True)
+def before() -> set[threading.Thread]:
+    """What runs already: other tests leave workers hanging in pipes."""
+    return set(threading.enumerate())
+
+
+def own_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    return [thread for thread in set(threading.enumerate()) - before if isinstance(thread, Worker)]
 
 
 def all_end(threads: list[threading.Thread]) -> bool:
@@ -49,10 +56,10 @@ def all_end(threads: list[threading.Thread]) -> bool:
     return not any(thread.is_alive() for thread in threads)
 
 
-def test_closing_early_ends_the_threads(tmp_path: Path) -> None:
+def test_closing_early_ends_the_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
     batches = Pipeline(some_data(tmp_path), WISH).batches(epochs=None)
     next(batches)
-    threads = own_threads()
+    threads = own_threads(before)
     assert len(threads) == 3
     batches.close()
     batches.close()
@@ -61,18 +68,20 @@ def test_closing_early_ends_the_threads(tmp_path: Path) -> None:
         next(batches)
 
 
-def test_letting_an_iterator_go_ends_the_threads(tmp_path: Path) -> None:
+def test_letting_an_iterator_go_ends_the_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
     batches = Pipeline(some_data(tmp_path), WISH).batches(epochs=None)
     next(batches)
-    threads = own_threads()
+    threads = own_threads(before)
     del batches
     gc.collect()
     assert all_end(threads)
 
 
-def test_an_iterator_that_is_at_its_end_has_no_threads(tmp_path: Path) -> None:
-    assert len(list(Pipeline(some_data(tmp_path), WISH).batches())) == 3
-    assert all_end(own_threads())
+def test_an_iterator_that_is_at_its_end_has_no_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
+    batches = Pipeline(some_data(tmp_path), WISH).batches()
+    threads = own_threads(before)
+    assert len(threads) == 3 and len(list(batches)) == 3
+    assert all_end(threads)
 
 
 @pytest.mark.parametrize("hangs", [False, True])

@@ -69,7 +69,6 @@ class Worker(threading.Thread):
         self.hand = Hand()
         self.job: Job | None = None
         self.since = 0.0
-        self.is_given_up = False
         self.error: BaseException | None = None
         self._crew = crew
 
@@ -126,6 +125,8 @@ class Crew:
         with self._changed:
             self._is_closed = True
             self._jobs.clear()
+            for worker in self._workers:
+                worker.hand.is_given_up = True
             self._changed.notify_all()
         until = time.monotonic() + wait_s
         for worker in self._workers:
@@ -137,7 +138,7 @@ class Crew:
     def next_job(self, worker: Worker, filled: Filled | None) -> Job | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
-            if worker.is_given_up:
+            if worker.hand.is_given_up:
                 return None
             self._take(worker, filled)
             while not self._jobs and not self._is_closed:
@@ -176,7 +177,7 @@ class Crew:
 
     def _replace(self, index: int, job: Job, why: str) -> None:
         worker = self._workers[index]
-        worker.is_given_up = True
+        worker.hand.is_given_up = True
         self.replaced += 1
         row = worker.hand.row if worker.hand.row != EMPTY else job.row
         self._tell(worker, row, why)

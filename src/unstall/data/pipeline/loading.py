@@ -24,6 +24,7 @@ class Hand:
 
     def __init__(self) -> None:
         self.row = EMPTY
+        self.is_given_up = False  # nobody waits for what it makes
         self.tally = Tally()
         self._scratch: Pixels = np.empty(0, np.uint8)
 

@@ -42,6 +42,8 @@ class Maker:
             try:
                 tiles = self._draw(canvas, epoch, candidate, hand)
             except BadExample as bad:
+                if hand.is_given_up:
+                    break
                 self._skipped.add(candidate, str(bad))
                 continue
             hand.tally.examples += 1
