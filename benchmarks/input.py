@@ -98,15 +98,16 @@ class Contestant:
         self._answer()
         self._signal(signal.SIGSTOP)
 
-    def turn(self, seconds: float) -> float:
-        """Images in a second."""
+    def turn(self, seconds: float) -> tuple[float, float]:
+        """Images in a second, and milliseconds of processor time for each: other programs on the machine take of the first."""
         assert self._process.stdin is not None
+        before = cpu_s(self._process.pid)
         self._signal(signal.SIGCONT)
         self._process.stdin.write(f"{seconds}\n")
         self._process.stdin.flush()
         made, took = self._answer().split()
         self._signal(signal.SIGSTOP)
-        return int(made) / float(took)
+        return int(made) / float(took), 1000 * (cpu_s(self._process.pid) - before) / max(1, int(made))
 
     def end(self) -> None:
         self._signal(signal.SIGKILL)
@@ -123,6 +124,19 @@ class Contestant:
         os.killpg(self._process.pid, number)
 
 
+def cpu_s(group: int) -> float:
+    """Of all processes of the group."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[2]) == group:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def measure(case: str, folder: Path, rounds: int) -> list[dict[str, Any]]:
     size, augmented, ways, seconds = CASES[case]
     contestants = {way: Contestant(way, folder / size, augmented) for way in ways}
@@ -130,15 +144,24 @@ def measure(case: str, folder: Path, rounds: int) -> list[dict[str, Any]]:
         for contestant in contestants.values():
             contestant.turn(seconds)  # caches, autotuning
         speeds: dict[str, list[float]] = {way: [] for way in ways}
+        costs: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(rounds):
             for way in random.sample(ways, len(ways)):
-                speeds[way].append(contestants[way].turn(seconds))
+                speed, cost = contestants[way].turn(seconds)
+                speeds[way].append(speed)
+                costs[way].append(cost)
     finally:
         for contestant in contestants.values():
             contestant.end()
     return [
-        {"case": case, "way": way, "images_per_s": round(statistics.median(values), 1), **ratios(way, speeds)}
-        for way, values in speeds.items()
+        {
+            "case": case,
+            "way": way,
+            "images_per_s": round(statistics.median(speeds[way]), 1),
+            "cpu_ms_per_image": round(statistics.median(costs[way]), 3),
+            **ratios(way, speeds),
+        }
+        for way in ways
     ]
 
 
@@ -174,11 +197,11 @@ def show(rows: list[dict[str, Any]], remembered: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(title="photographs to batches of 16 at 640 px, two cores")
-    for name in ("case", "way", "images/s", "of the recipe", "of the limit"):
+    for name in ("case", "way", "images/s", "CPU ms each", "of the recipe", "of the limit"):
         table.add_column(name, justify="left" if name in ("case", "way") else "right")
     for row in rows:
         shown = [f"{row[name]:.2f}" if name in row else "" for name in ("of_recipe", "of_limit")]
-        table.add_row(row["case"], row["way"], f"{row['images_per_s']:.0f}", *shown)
+        table.add_row(row["case"], row["way"], f"{row['images_per_s']:.0f}", f"{row['cpu_ms_per_image']:.2f}", *shown)
     console = Console()
     console.print(table)
     for case, reference, needed in NEEDED:
