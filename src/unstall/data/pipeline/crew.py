@@ -68,7 +68,7 @@ class Worker(threading.Thread):
         super().__init__(name=f"unstall-input-{number}", daemon=True)
         self.hand = Hand()
         self.job: Job | None = None
-        self.since = 0.0
+        self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
         self.error: BaseException | None = None
         self._crew = crew
 
@@ -109,13 +109,17 @@ class Crew:
     def wait_for(self, making: Making) -> None:
         """Until the batch is made, or an error says why it will not be."""
         pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
+        looked = time.monotonic()
         with self._changed:
             self._skipped.stop_if_too_many()
             while making.left:
                 if self._is_closed:
                     raise UnstallError("The pipeline was closed while a batch was waited for.")
-                self._replace_the_lost()
                 self._changed.wait(pause_s)
+                now = time.monotonic()
+                # A process that was stopped for an hour has not waited for an hour: a look counts for two pauses at most.
+                self._replace_the_lost(min(now - looked, 2 * pause_s))
+                looked = now
                 self._skipped.stop_if_too_many()
 
     def close(self, wait_s: float = 0.0) -> None:
@@ -145,7 +149,7 @@ class Crew:
                 self._changed.wait()
             if self._is_closed:
                 return None
-            worker.since = time.monotonic()
+            worker.awaited_s = 0.0
             worker.job = self._jobs.popleft()
             return worker.job
 
@@ -165,14 +169,15 @@ class Crew:
         worker.start()
         return worker
 
-    def _replace_the_lost(self) -> None:
-        now = time.monotonic()
+    def _replace_the_lost(self, waited_s: float) -> None:
         for index, worker in enumerate(self._workers):
             if worker.job is None:
                 continue
             if not worker.is_alive():
                 self._replace(index, worker.job, f"died: {type(worker.error).__name__}: {worker.error}")
-            elif now - worker.since > self._most_example_s:
+                continue
+            worker.awaited_s += waited_s
+            if worker.awaited_s > self._most_example_s:
                 self._replace(index, worker.job, f"hung: longer than {self._most_example_s:g} s at one example")
 
     def _replace(self, index: int, job: Job, why: str) -> None:
@@ -197,7 +202,6 @@ class Crew:
         if current is not None:
             example = self._data.examples[row]
             file = "" if example.image is None else str(example.image.path)
-            seconds = time.monotonic() - worker.since
             current.emit(
                 WorkerReplaced(
                     at=time.time(),
@@ -205,7 +209,7 @@ class Crew:
                     example=example.name,
                     file=file,
                     why=why,
-                    seconds=seconds,
+                    seconds=worker.awaited_s,
                     count=self.replaced,
                 )
             )
