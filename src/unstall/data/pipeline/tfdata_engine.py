@@ -3,8 +3,8 @@
 tf.data orders, holds ready and hands over; the examples are made by the crew of threads. This is not for want of TensorFlow
 operations: a read that hangs inside tf.data hangs for ever, its resize gives float32 at several times the cost, and its
 pixels would be other ones than those of the thread engine. Here both engines give the same bytes. Arrays begin at a multiple
-of 64 bytes, so TensorFlow takes them without a copy; the dataset has a pool of its own, so that a wait for input never
-takes a thread from the model.
+of 64 bytes, so TensorFlow takes them without a copy. A wait for input holds one thread of TensorFlow's pool and needs no
+other one of it, so it ends whatever the pool is busy with.
 
 The only file of the data side that names a backend; it is imported when the engine is asked for.
 """
@@ -53,7 +53,6 @@ def dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int 
     options = tf.data.Options()
     options.deterministic = True
     options.autotune.enabled = False  # there is one stage, and its buffer is what the budget of bytes allows
-    options.threading.private_threadpool_size = 2
     return made.with_options(options)
 
 
