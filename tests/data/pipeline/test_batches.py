@@ -191,6 +191,19 @@ def test_a_batch_that_is_still_held_is_never_written_to(tmp_path: Path) -> None:
     assert not views[0].flags.writeable
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_that_are_used_again_look_like_fresh_ones(tmp_path: Path, kind: str) -> None:
+    """What is blank is not filled again: images of other shapes, mosaics and bad examples must leave no trace in the next."""
+    (tmp_path / "tall").mkdir()
+    examples = [*some_data(tmp_path, 9).examples, *some_data(tmp_path / "tall", 9, 40, 120).examples]
+    examples[4].image.path.write_bytes(b"")  # type: ignore[union-attr]
+    wish = replace(SMALL, augmentations=KINDS[kind], most_bad_share=1.0)
+    fresh = [batch.images for batch in all_of(data_set(examples), wish, epochs=4)]  # all of them held: none is used again
+    with Pipeline(data_set(examples), replace(wish, ahead_bytes=1)).batches(epochs=4) as batches:
+        for expected in fresh:
+            assert np.array_equal(next(batches).images, expected)
+
+
 def test_arrays_are_used_again_when_they_are_let_go(tmp_path: Path) -> None:
     addresses = set()
     with Pipeline(some_data(tmp_path, 40), replace(SMALL, ahead_bytes=1)).batches(epochs=4) as batches:
