@@ -162,7 +162,7 @@ def keras_pydataset(folder: Path, augmented: bool) -> Iterator[int]:
 # --- Unstall, and the limit ---------------------------------------------------------------------------------------
 
 
-def unstall_batches(folder: Path, augmented: bool, engine: Any) -> Any:
+def unstall_batches(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0) -> Any:
     import cv2
 
     from unstall.data.augment import Flip, IoUCrop, Photometric
@@ -184,6 +184,8 @@ def unstall_batches(folder: Path, augmented: bool, engine: Any) -> Any:
         augmentations=(Photometric(), IoUCrop(), Flip()) if augmented else (),
         engine=engine,
         workers=2,
+        cache_bytes=cache_bytes,
+        cache_folder=folder.parent / "cache",
     )
     return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), wish).batches(epochs=None)
 
@@ -196,6 +198,13 @@ def unstall_threads(folder: Path, augmented: bool) -> Iterator[int]:
 def unstall_tfdata(folder: Path, augmented: bool) -> Iterator[int]:
     for batch in unstall_batches(folder, augmented, "tf.data"):
         yield len(batch.images)
+
+
+def unstall_disk_cache(folder: Path, augmented: bool) -> Iterator[int]:
+    """Every epoch but the first, with a cache on disk of the images at the size that they are needed in."""
+    for batch in unstall_batches(folder, augmented, "threads", cache_bytes=2**30):
+        if batch.epoch > 0:
+            yield len(batch.images)
 
 
 def limit(folder: Path, augmented: bool) -> Iterator[int]:
@@ -229,6 +238,7 @@ WAYS: dict[str, Callable[[Path, bool], Iterator[int]]] = {
     "Keras PyDataset": keras_pydataset,
     "Unstall threads": unstall_threads,
     "Unstall tf.data": unstall_tfdata,
+    "Unstall disk cache": unstall_disk_cache,
     "limit": limit,
 }
 
