@@ -28,8 +28,10 @@ wish = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(s
 
 
 def said(program: str, folder: Path) -> str:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-c", BEGIN + program, str(folder)]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    path = folder / "program.py"  # not -c: AutoGraph needs the source
+    path.write_text(BEGIN + program)
+    command = [sys.executable, str(path), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
