@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from unstall.journal.base import Event, Frame, ThreadStack
+from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.seen import (
     ChildSeen,
@@ -43,10 +44,12 @@ __all__ = [
     "DevicesListed",
     "DiskSeen",
     "Event",
+    "ExampleSkipped",
     "ExperimentEnded",
     "Frame",
     "HoldingsCounted",
     "HostSampled",
+    "InputMeasured",
     "KernelSpoke",
     "KillsCounted",
     "LibrariesSeen",
@@ -58,6 +61,7 @@ __all__ = [
     "StallEnded",
     "ThreadStack",
     "ThreadsSeen",
+    "WorkerReplaced",
 ]
 
 

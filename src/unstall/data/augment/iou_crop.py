@@ -1,0 +1,68 @@
+"""SSD's crop (Liu et al., 2016): a part of the image that overlaps some object by at least a drawn IoU.
+
+The rule as published: 0.3 to 1 of each side, width to height between 1/2 and 2, the least IoU drawn from the options; the boxes
+whose centre lies in the crop are kept. An option of 1 or more leaves the image as it is. An image without boxes stays whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unstall.data.augment.chance import Chance
+from unstall.data.augment.view import Rect, Scene, View, surfaces
+from unstall.data.example import Flags, Floats
+
+MOST_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
+
+
+@dataclass(frozen=True, slots=True)
+class IoUCrop:
+    least_side: float = 0.3
+    most_aspect: float = 2.0
+    options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+    trials: int = 40  # crops tried for each option
+
+    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+        boxes = scene.boxes[view.keep]
+        for _ in range(MOST_OPTIONS if len(boxes) else 0):
+            least_iou = self.options[chance.index(len(self.options))]
+            if least_iou >= 1:
+                return view
+            crops = self._crops(view.window, chance)
+            fitting = np.flatnonzero(_overlaps(crops, boxes) >= least_iou)
+            if len(fitting):
+                crop = crops[fitting[0]]
+                keep = view.keep & centres_inside(crop[None], scene.boxes)[0]
+                return replace(view, window=Rect(*crop.tolist()), keep=keep)
+        return view
+
+    def _crops(self, base: Rect, chance: Chance) -> Floats:
+        """All trials of one option at once: those of a wrong shape are left out."""
+        numbers = chance.numbers(4 * self.trials).reshape(4, self.trials)
+        width = base.width * (self.least_side + (1 - self.least_side) * numbers[0])
+        height = base.height * (self.least_side + (1 - self.least_side) * numbers[1])
+        left, top = base.left + (base.width - width) * numbers[2], base.top + (base.height - height) * numbers[3]
+        crops: Floats = np.stack([left, top, left + width, top + height], axis=1)
+        aspect = width / height
+        shaped: Floats = crops[(aspect <= self.most_aspect) & (aspect >= 1 / self.most_aspect)]
+        return shaped
+
+
+def centres_inside(crops: Floats, boxes: Floats) -> Flags:
+    """(crops, boxes): whether the box's centre lies within."""
+    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+    crops = crops[:, :, None]
+    result: Flags = (x > crops[:, 0]) & (x < crops[:, 2]) & (y > crops[:, 1]) & (y < crops[:, 3])
+    return result
+
+
+def _overlaps(crops: Floats, boxes: Floats) -> Floats:
+    """The best IoU of each crop with the boxes that it would keep; -1 where it would keep none."""
+    pairs = crops[:, None]
+    sides = np.minimum(pairs[..., 2:], boxes[:, 2:]) - np.maximum(pairs[..., :2], boxes[:, :2])
+    common = np.prod(np.maximum(sides, 0), axis=-1)
+    iou = common / (surfaces(pairs) + surfaces(boxes) - common)
+    best: Floats = np.where(centres_inside(crops, boxes), iou, -1.0).max(axis=1, initial=-1.0)
+    return best

@@ -1,0 +1,46 @@
+"""Four images on one canvas, meeting in a point drawn near its middle (Bochkovskiy et al., 2020).
+
+Each image is scaled and laid with a corner at the meeting point, so that it fills its quarter from there; what reaches beyond
+the quarter is cut off, and a box is kept where enough of it still shows. Of the other geometric augmentations only the
+flip acts on the four: they cut and scale already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from unstall.data.augment.chance import Chance
+from unstall.data.augment.view import Area, Rect, Scene, View
+
+
+@dataclass(frozen=True, slots=True)
+class Mosaic:
+    share: float = 1.0
+    least_scale: float = 0.5  # 1: the whole image would just fit into the canvas
+    most_scale: float = 1.5
+    margin: float = 0.25  # the meeting point stays as far from the edges, as a share of the side
+
+    def partners(self, chance: Chance, count: int) -> tuple[int, ...]:
+        """Rows of the three further images; none where no mosaic is drawn."""
+        happens, rows = chance.happens(self.share), tuple(chance.index(count) for _ in range(3))
+        return rows if happens else ()
+
+    def quarters(self, chance: Chance, width: int, height: int) -> tuple[Area, ...]:
+        """Top left, top right, bottom left, bottom right."""
+        x = _within(chance.between(self.margin, 1 - self.margin), width)
+        y = _within(chance.between(self.margin, 1 - self.margin), height)
+        return Area(0, 0, x, y), Area(x, 0, width, y), Area(0, y, x, height), Area(x, y, width, height)
+
+    def seen(self, view: View, scene: Scene, chance: Chance, quarter: int, canvas: tuple[int, int]) -> View:
+        """The window that lays the image's inner corner on to the meeting point; `view` says whether it is mirrored there."""
+        fit = min(canvas[0] / scene.width, canvas[1] / scene.height)
+        scale = fit * chance.between(self.least_scale, self.most_scale)
+        across, down = scene.area_width / scale, scene.area_height / scale
+        is_left, is_top = (quarter % 2 == 0) != view.is_flipped, quarter < 2
+        left = scene.width - across if is_left else 0.0
+        top = scene.height - down if is_top else 0.0
+        return replace(view, window=Rect(left, top, left + across, top + down))
+
+
+def _within(share: float, length: int) -> int:
+    return min(length - 1, max(1, round(share * length)))

@@ -1,0 +1,24 @@
+"""SSD's expansion: the image somewhere on a canvas up to four times as wide and high, so that objects are small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from unstall.data.augment.chance import Chance
+from unstall.data.augment.view import Rect, Scene, View
+
+
+@dataclass(frozen=True, slots=True)
+class ZoomOut:
+    share: float = 0.5
+    most: float = 4.0
+
+    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+        happens, factor = chance.happens(self.share), chance.between(1.0, self.most)
+        across, down = chance.number(), chance.number()
+        if not happens:
+            return view
+        base = view.window
+        left = base.left - (factor - 1) * base.width * across
+        top = base.top - (factor - 1) * base.height * down
+        return replace(view, window=Rect(left, top, left + factor * base.width, top + factor * base.height))

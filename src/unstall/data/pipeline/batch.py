@@ -1,0 +1,105 @@
+"""A batch: arrays of fixed shape, the same on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from unstall.data.augment.view import inside, on_canvas
+from unstall.data.example import Flags, Integers
+from unstall.data.pipeline.decoding import Pixels
+from unstall.data.pipeline.order import EMPTY
+from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.tile import Filled, Tile
+
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Boxes are (left, top, right, bottom) on the canvas, in pixels. Arrays may be used again once nothing refers to them."""
+
+    images: Pixels  # (batch, height, width, 3) RGB
+    boxes: Floats32  # (batch, most_boxes, 4), zeros where there is none
+    mask: Flags  # (batch, most_boxes) whether there is a box
+    classes: Integers  # (batch, most_boxes), -1 where there is none
+    crowd: Flags
+    difficult: Flags
+    rows: Integers  # (batch,) of the example in the data set; -1: the place is empty
+    sizes: Integers  # (batch, 2) height and width of the stored image
+    back: npt.NDArray[
+        np.float64
+    ]  # (batch, 4) a, b, c, d: x of the stored image = a·x + b, y = c·y + d. Mosaic: of the first image
+    epoch: int
+    step: int
+
+    @classmethod
+    def gathered(cls, images: Pixels, filled: Sequence[Filled], settings: Settings, epoch: int, step: int) -> tuple[Batch, int]:
+        """The batch of what was drawn, and how many boxes there was no room for.
+
+        The boxes of all examples are mapped at once: array by array it costs as much as for a single one.
+        """
+        batch = cls.empty(images, settings.most_boxes, epoch, step)
+        batch.rows[:] = [each.row for each in filled]
+        for place, each in enumerate(filled):
+            if each.tiles:
+                facts = each.tiles[0].subject.facts
+                batch.sizes[place] = facts.height, facts.width
+                batch.back[place] = each.tiles[0].placement.back()
+        tiles = [tile for each in filled for tile in each.tiles]
+        places = np.repeat(np.arange(len(filled)), [len(each.tiles) for each in filled])
+        return batch, batch._write_boxes(tiles, places, settings.least_kept_share) if tiles else 0
+
+    def _write_boxes(self, tiles: Sequence[Tile], places: npt.NDArray[np.intp], least_kept_share: float) -> int:
+        scenes = [tile.subject.scene for tile in tiles]
+        tile_of = np.repeat(np.arange(len(tiles)), [len(scene.boxes) for scene in scenes])
+        back = np.array([tile.placement.back() for tile in tiles])
+        mapped = on_canvas(np.concatenate([scene.boxes for scene in scenes]), back[tile_of])
+        targets = np.array([tile.placement.target for tile in tiles], np.int32)
+        cut, shown = inside(mapped, targets[tile_of], least_kept_share)
+        shown &= np.concatenate([tile.keep for tile in tiles])
+        place = places[tile_of[shown]]
+        column = np.arange(len(place)) - np.searchsorted(place, place)  # how many of its own place stand before it
+        fits = column < self.mask.shape[1]
+        place, column, chosen = place[fits], column[fits], np.flatnonzero(shown)[fits]
+        self.boxes[place, column] = cut[chosen]
+        self.mask[place, column] = True
+        for name in ("classes", "crowd", "difficult"):
+            values = np.concatenate([tile.subject.of_boxes(getattr(tile.subject.example, name)) for tile in tiles])
+            getattr(self, name)[place, column] = values[chosen]
+        return int(len(fits) - fits.sum())
+
+    @classmethod
+    def empty(cls, images: Pixels, most_boxes: int, epoch: int, step: int) -> Batch:
+        count = len(images)
+        return cls(
+            images=images,
+            boxes=np.zeros((count, most_boxes, 4), np.float32),
+            mask=np.zeros((count, most_boxes), np.bool_),
+            classes=np.full((count, most_boxes), -1, np.int32),
+            crowd=np.zeros((count, most_boxes), np.bool_),
+            difficult=np.zeros((count, most_boxes), np.bool_),
+            rows=np.full(count, EMPTY, np.int32),
+            sizes=np.zeros((count, 2), np.int32),
+            back=np.tile(np.array([1.0, 0.0, 1.0, 0.0]), (count, 1)),
+            epoch=epoch,
+            step=step,
+        )
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name: what a model is fed with."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("epoch", "step")}
+
+    def boxes_of_image(self, place: int, boxes: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Boxes on the canvas (a detector's, say) in the pixels of the stored image at that place of the batch."""
+        a, b, c, d = self.back[place]
+        mapped: npt.NDArray[np.float64] = np.asarray(boxes, np.float64) * (a, c, a, c) + (b, d, b, d)
+        return mapped[:, [2, 1, 0, 3]] if a < 0 else mapped
+
+
+def batch_bytes(settings: Settings) -> int:
+    image = settings.height_px * settings.width_px * 3
+    return settings.batch_size * (image + settings.most_boxes * (4 * 4 + 4 + 3))

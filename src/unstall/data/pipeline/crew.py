@@ -1,0 +1,225 @@
+"""The workers: daemon threads that make examples, in order. One that hangs or dies is named and replaced; nothing waits for ever.
+
+Threads suffice, as reading, decoding and resizing let go of the interpreter's lock; they share memory, start at once and
+leave nothing behind. A hung thread cannot be ended, only left alone: what it still writes goes into arrays that nobody reads.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from typing import NamedTuple
+
+from unstall.data.example import DataSet, Integers
+from unstall.data.pipeline.batch import Batch
+from unstall.data.pipeline.canvas import Canvas
+from unstall.data.pipeline.decoding import Pixels
+from unstall.data.pipeline.loading import Hand
+from unstall.data.pipeline.making import Maker
+from unstall.data.pipeline.order import EMPTY
+from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.skipped import Skipped
+from unstall.data.pipeline.telling import Tally, total
+from unstall.data.pipeline.tile import Filled
+from unstall.errors import UnstallError
+from unstall.inside import probe
+from unstall.journal.events import WorkerReplaced
+
+MOST_REPLACED = 16  # workers; when as many have hung or died it is not the examples
+LOOK_EVERY_S = 1.0  # after workers that hang, while the consumer waits
+END_S = 2.0  # to wait, at the end, for what workers are at
+
+
+class Making:
+    """A batch on its way."""
+
+    def __init__(self, images: Pixels, epoch: int, step: int, rows: Integers) -> None:
+        self.images, self.epoch, self.step, self.rows = images, epoch, step, rows
+        self.left = len(rows)
+        self.filled: list[Filled] = [Filled(EMPTY, ())] * len(rows)
+        self.patches: dict[int, Pixels] = {}  # images that were made again, apart from the array a lost worker may still write to
+
+    def finished(self, settings: Settings) -> tuple[Batch, int]:
+        images = self.images.copy() if self.patches else self.images
+        for place, patch in self.patches.items():
+            images[place] = patch
+        # Read only: what is blank in it now is taken to be blank when it is used again.
+        images = images.view()
+        images.flags.writeable = False
+        return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
+
+
+class Job(NamedTuple):
+    making: Making
+    place: int
+    canvas: Canvas
+    row: int
+
+
+class Worker(threading.Thread):
+    """Holds the crew and never the iterator, so that an iterator that is let go ends its crew."""
+
+    def __init__(self, number: int, crew: Crew) -> None:
+        super().__init__(name=f"unstall-input-{number}", daemon=True)
+        self.hand = Hand()
+        self.job: Job | None = None
+        self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
+        self.error: BaseException | None = None
+        self._crew = crew
+
+    def run(self) -> None:
+        try:
+            filled = None
+            while (job := self._crew.next_job(self, filled)) is not None:
+                filled = self._crew.maker.fill(job.canvas, job.making.epoch, job.row, self.hand)
+                del job  # while it waits for the next it must not keep the arrays of this one from being used again
+        finally:  # not caught: the interpreter shows it, and the consumer names it
+            self.error = sys.exc_info()[1]
+
+
+class Crew:
+    def __init__(self, count: int, maker: Maker, data: DataSet, skipped: Skipped, most_example_s: float) -> None:
+        self.maker = maker
+        self.replaced = 0
+        self._data, self._skipped, self._most_example_s = data, skipped, most_example_s
+        self._pid = os.getpid()
+        self._changed = threading.Condition()
+        self._jobs: deque[Job] = deque()
+        self._is_closed = False
+        self._tallies: list[Tally] = []
+        self._numbers = iter(range(sys.maxsize))
+        self._workers = [self._new_worker() for _ in range(count)]
+        _crews.add(self)
+
+    @property
+    def tally(self) -> Tally:
+        return total(self._tallies)
+
+    def begin(self, making: Making, canvases: list[Canvas]) -> None:
+        jobs = [Job(making, place, canvases[place], row) for place, row in enumerate(making.rows.tolist())]
+        with self._changed:
+            self._jobs.extend(jobs)
+            self._changed.notify_all()
+
+    def wait_for(self, making: Making) -> None:
+        """Until the batch is made, or an error says why it will not be."""
+        pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
+        looked = time.monotonic()
+        with self._changed:
+            self._skipped.stop_if_too_many()
+            while making.left:
+                if self._is_closed:
+                    raise UnstallError("The pipeline was closed while a batch was waited for.")
+                self._changed.wait(pause_s)
+                now = time.monotonic()
+                # A process that was stopped for an hour has not waited for an hour: a look counts for two pauses at most.
+                self._replace_the_lost(min(now - looked, 2 * pause_s))
+                looked = now
+                self._skipped.stop_if_too_many()
+
+    def close(self, wait_s: float = 0.0) -> None:
+        """No further example is begun; waits for those being made, so long."""
+        if os.getpid() != self._pid:
+            return  # a forked child has the object and not the threads
+        with self._changed:
+            self._is_closed = True
+            self._jobs.clear()
+            for worker in self._workers:
+                worker.hand.is_given_up = True
+            self._changed.notify_all()
+        until = time.monotonic() + wait_s
+        for worker in self._workers:
+            if wait_s and worker is not threading.current_thread():
+                worker.join(max(0.0, until - time.monotonic()))
+
+    # --- called by the workers ---
+
+    def next_job(self, worker: Worker, filled: Filled | None) -> Job | None:
+        """Takes what the worker has made; gives it the next job, or None to end."""
+        with self._changed:
+            if worker.hand.is_given_up:
+                return None
+            self._take(worker, filled)
+            while not self._jobs and not self._is_closed:
+                self._changed.wait()
+            if self._is_closed:
+                return None
+            worker.awaited_s = 0.0
+            worker.job = self._jobs.popleft()
+            return worker.job
+
+    def _take(self, worker: Worker, filled: Filled | None) -> None:
+        job, worker.job = worker.job, None
+        if job is not None and filled is not None:
+            job.making.filled[job.place] = filled
+            job.making.left -= 1
+            if not job.making.left:
+                self._changed.notify_all()
+
+    # --- called while the consumer waits, with the lock held ---
+
+    def _new_worker(self) -> Worker:
+        worker = Worker(next(self._numbers), self)
+        self._tallies.append(worker.hand.tally)
+        worker.start()
+        return worker
+
+    def _replace_the_lost(self, waited_s: float) -> None:
+        for index, worker in enumerate(self._workers):
+            if worker.job is None:
+                continue
+            if not worker.is_alive():
+                self._replace(index, worker.job, f"died: {type(worker.error).__name__}: {worker.error}")
+                continue
+            worker.awaited_s += waited_s
+            if worker.awaited_s > self._most_example_s:
+                self._replace(index, worker.job, f"hung: longer than {self._most_example_s:g} s at one example")
+
+    def _replace(self, index: int, job: Job, why: str) -> None:
+        worker = self._workers[index]
+        worker.hand.is_given_up = True
+        self.replaced += 1
+        row = worker.hand.row if worker.hand.row != EMPTY else job.row
+        self._tell(worker, row, why)
+        self._skipped.add(row, f"its worker {why}")
+        if self.replaced > MOST_REPLACED:
+            raise UnstallError(
+                f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
+                f"The last was at {self._data.examples[row].name!r} and {why}."
+            )
+        patch = job.canvas.another()
+        job.making.patches[job.place] = patch.pixels
+        self._jobs.appendleft(Job(job.making, job.place, patch, job.row))
+        self._workers[index] = self._new_worker()
+
+    def _tell(self, worker: Worker, row: int, why: str) -> None:
+        current = probe.current()
+        if current is not None:
+            example = self._data.examples[row]
+            file = "" if example.image is None else str(example.image.path)
+            current.emit(
+                WorkerReplaced(
+                    at=time.time(),
+                    worker=worker.name,
+                    example=example.name,
+                    file=file,
+                    why=why,
+                    seconds=worker.awaited_s,
+                    count=self.replaced,
+                )
+            )
+
+
+_crews: weakref.WeakSet[Crew] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """A thread that comes back from native code into an interpreter that is gone can end the process with an abort."""
+    for crew in list(_crews):
+        crew.close(END_S)

@@ -1,0 +1,119 @@
+"""Encoded bytes to RGB pixels, as the image is stored: EXIF turns are ignored, as boxes are in the stored image's pixels.
+
+JPEGs go through simplejpeg (libjpeg-turbo): it writes straight into the batch, decodes at 1/2, 1/4 or 1/8, lets go of the
+interpreter's lock and refuses damaged data, where OpenCV gives a half-grey image and a line on stderr. Everything else, and
+every JPEG it refuses, goes through Pillow, which knows all modes and tells a truncated image from one with a harmless blemish.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import struct
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unstall.data.example import ImageSource
+from unstall.errors import WrongInput
+
+try:
+    import cv2
+    import simplejpeg
+    from PIL import Image
+except ImportError as missing:
+    raise WrongInput(f"The pipeline needs the package {missing.name}. Install it: pip install 'unstall[data]'") from missing
+
+Pixels = npt.NDArray[np.uint8]
+
+MOST_ENCODED_BYTES = 2**30  # of one image; more is no image that anybody trains on
+# What the libraries raise for broken data. Anything else ends the worker, which is replaced: nothing gets past.
+UNREADABLE = (
+    OSError, ValueError, SyntaxError, EOFError, MemoryError, struct.error, zlib.error, IndexError, KeyError, TypeError,
+    OverflowError, NotImplementedError, RuntimeError, cv2.error, Image.DecompressionBombError,
+)  # fmt: skip
+
+
+class Facts(NamedTuple):
+    """What the header says."""
+
+    width: int
+    height: int
+    is_reducible: bool  # a JPEG that decodes at a part of its size
+
+
+def read(source: ImageSource) -> bytes:
+    """The encoded image. Four system calls: `open` makes nine, and each gives the interpreter's lock to somebody else."""
+    file = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        left = os.fstat(file).st_size - source.offset if source.length is None else source.length
+        if left > MOST_ENCODED_BYTES:
+            raise ValueError(f"{left:,} bytes; of one image at most {MOST_ENCODED_BYTES:,} are read")
+        encoded = os.pread(file, left, source.offset) if left > 0 else b""
+        while 0 < len(encoded) < left and (more := os.pread(file, left - len(encoded), source.offset + len(encoded))):
+            encoded += more
+        return encoded
+    finally:
+        os.close(file)
+
+
+def look(encoded: bytes, most_pixels: int) -> Facts:
+    """Reads the header alone. Refuses an image that would need more memory than anything real."""
+    facts = _jpeg_facts(encoded) if encoded.startswith(b"\xff\xd8") else None
+    if facts is None:
+        with _opened(encoded) as image:
+            facts = Facts(image.width, image.height, False)
+    if facts.width < 1 or facts.height < 1:
+        raise ValueError(f"{facts.width}×{facts.height} pixels")
+    if facts.width * facts.height > most_pixels:
+        raise ValueError(f"{facts.width}×{facts.height} pixels, more than the {most_pixels:,} that are allowed")
+    return facts
+
+
+def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
+    return math.ceil(facts.height / reduction), math.ceil(facts.width / reduction), 3
+
+
+def decode(encoded: bytes, facts: Facts, reduction: int, into: Pixels | None = None) -> Pixels:
+    """(height, width, 3), each side 1/reduction of the stored one, rounded up. `into` may be used, and then holds the result."""
+    shape = decoded_shape(facts, reduction)
+    if facts.is_reducible:
+        try:
+            pixels: Pixels = simplejpeg.decode_jpeg(encoded, "RGB", min_height=shape[0], min_width=shape[1], buffer=into)
+        except ValueError:
+            pixels = _by_pillow(encoded)  # slower, and the better judge
+    else:
+        pixels = _by_pillow(encoded)
+    if reduction > 1 and pixels.shape == (facts.height, facts.width, 3):
+        pixels = np.asarray(cv2.resize(pixels, (shape[1], shape[0]), interpolation=cv2.INTER_AREA), np.uint8)
+    if pixels.shape != shape:
+        raise ValueError(f"the header says {shape[1]}×{shape[0]} pixels, the image has {pixels.shape[1]}×{pixels.shape[0]}")
+    return pixels
+
+
+def _jpeg_facts(encoded: bytes) -> Facts | None:
+    """None where simplejpeg does not read it."""
+    try:
+        height, width, colours, _ = simplejpeg.decode_jpeg_header(encoded)
+    except ValueError:
+        return None
+    return Facts(width, height, colours not in ("CMYK", "YCCK"))
+
+
+def _opened(encoded: bytes) -> Image.Image:
+    if not encoded:
+        raise ValueError("it has no bytes")
+    return Image.open(io.BytesIO(encoded))
+
+
+def _by_pillow(encoded: bytes) -> Pixels:
+    with _opened(encoded) as image:
+        if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16: the high byte is what other decoders give
+            deep = np.asarray(image).astype(np.int64)
+            return np.repeat(np.clip(deep >> 8, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
+        if image.mode == "F":
+            raise ValueError("pixels are floating point; expected 8 or 16 bits")
+        return np.asarray(image.convert("RGB"))

@@ -1,0 +1,80 @@
+"""From an example's file to its pixels, in one worker's hands: timed, cached, and with one error for all that can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+
+from unstall.data.example import Example
+from unstall.data.pipeline.cache import Cache
+from unstall.data.pipeline.decoding import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read
+from unstall.data.pipeline.order import EMPTY
+from unstall.data.pipeline.skipped import BadExample
+from unstall.data.pipeline.telling import Tally
+
+T = TypeVar("T")
+MOST_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
+
+
+class Hand:
+    """What one worker has at hand: the row it is at, where it writes its times, and a buffer to decode into."""
+
+    def __init__(self) -> None:
+        self.row = EMPTY
+        self.is_given_up = False  # nobody waits for what it makes
+        self.tally = Tally()
+        self._scratch: Pixels = np.empty(0, np.uint8)
+
+    def scratch(self, shape: tuple[int, int, int]) -> Pixels:
+        """Its contents last until the next call."""
+        count = shape[0] * shape[1] * shape[2]
+        if count > MOST_SCRATCH_BYTES:
+            return np.empty(shape, np.uint8)
+        if count > len(self._scratch):
+            self._scratch = np.empty(count, np.uint8)
+        return self._scratch[:count].reshape(shape)
+
+
+class Loaded:
+    """One example's image; its file is read when something is first asked that no cache knows."""
+
+    def __init__(self, example: Example, row: int, cache: Cache, hand: Hand) -> None:
+        if example.image is None:
+            raise BadExample("its image is not there")
+        self._row, self._source, self._cache, self._hand = row, example.image, cache, hand
+        self._encoded: bytes | None = None
+
+    def facts(self, most_pixels: int) -> Facts:
+        return self._or_bad(lambda: look(self._bytes(), most_pixels))
+
+    def pixels(self, facts: Facts, reduction: int, into: Pixels | None) -> Pixels:
+        """The whole image at 1/reduction: `into` itself where that is given and could be decoded into."""
+        tally = self._hand.tally
+        kept = self._cache.get(self._row, self._source, reduction)
+        if kept is not None and kept.shape == decoded_shape(facts, reduction):
+            tally.cache_hits += 1
+            return kept
+        encoded = self._or_bad(self._bytes)
+        buffer = self._hand.scratch(decoded_shape(facts, reduction)) if into is None else into
+        began = perf_counter()
+        pixels = self._or_bad(lambda: decode(encoded, facts, reduction, buffer))
+        tally.decode_s += perf_counter() - began
+        self._cache.offer(self._row, self._source, reduction, pixels)
+        return into if into is not None and np.shares_memory(pixels, into) else pixels
+
+    def _bytes(self) -> bytes:
+        if self._encoded is None:
+            began = perf_counter()
+            self._encoded = read(self._source)
+            self._hand.tally.read_s += perf_counter() - began
+            self._hand.tally.read_bytes += len(self._encoded)
+        return self._encoded
+
+    def _or_bad(self, get: Callable[[], T]) -> T:
+        try:
+            return get()
+        except UNREADABLE as error:
+            raise BadExample(f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,61 @@
+"""The examples that could not be used: each named once in the journal, counted, and too many of them end the run."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from unstall.data.example import DataSet
+from unstall.errors import WrongInput
+from unstall.inside import probe
+from unstall.journal.events import ExampleSkipped
+
+SHOWN = 5  # in the error that ends the run
+
+
+class BadExample(Exception):
+    """Of one row: what is wrong with it."""
+
+
+class Skipped:
+    """Shared by all workers. A row that is in here is not tried again: it would fail, or hang, once in every epoch."""
+
+    def __init__(self, data: DataSet, most_share: float) -> None:
+        self._data, self._most_share = data, most_share
+        self._why: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._why
+
+    def __len__(self) -> int:
+        return len(self._why)
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        return {self._data.examples[row].name: why for row, why in list(self._why.items())}
+
+    def add(self, row: int, why: str) -> None:
+        with self._lock:
+            if row in self._why:
+                return
+            self._why[row] = why
+            count = len(self._why)
+        current = probe.current()
+        if current is not None:
+            example = self._data.examples[row]
+            file = "" if example.image is None else str(example.image.path)
+            current.emit(ExampleSkipped(at=time.time(), name=example.name, file=file, why=why, count=count, share=self.share))
+
+    @property
+    def share(self) -> float:
+        return len(self._why) / len(self._data.examples)
+
+    def stop_if_too_many(self) -> None:
+        if self.share <= self._most_share:
+            return
+        first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
+        raise WrongInput(
+            f"{len(self._why)} of {len(self._data.examples)} examples could not be used, {self.share:.1%}, "
+            f"more than most_bad_share={self._most_share:.1%}. The first of them:{first}"
+        )

@@ -1,0 +1,101 @@
+"""The same batches as a tf.data.Dataset: for a TensorFlow program that fetches its input inside the graph.
+
+tf.data orders, holds ready and hands over; the examples are made by the crew of threads. This is not for want of TensorFlow
+operations: a read that hangs inside tf.data hangs for ever, its resize gives float32 at several times the cost, and its
+pixels would be other ones than those of the thread engine. Here both engines give the same bytes. Arrays begin at a multiple
+of 64 bytes, so TensorFlow takes them without a copy. A wait for input holds one thread of TensorFlow's pool and needs no
+other one of it, so it ends whatever the pool is busy with.
+
+The only file of the data side that names a backend; it is imported when the engine is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from unstall.data.pipeline.batch import Batch
+from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.telling import Measured
+from unstall.data.pipeline.threads_engine import Batches
+from unstall.errors import UnstallError, WrongInput
+
+HELD_BY_TENSORFLOW = 2  # batches: one prefetched, one being handed over
+
+
+def tensorflow() -> Any:
+    try:
+        import tensorflow
+    except ImportError as missing:
+        raise WrongInput("engine='tf.data' needs TensorFlow. Install it: pip install 'unstall[tensorflow]'") from missing
+    return tensorflow
+
+
+def dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+    """Elements are dicts of the batch's arrays, and `epoch` and `step`. Each iterator over it begins anew."""
+    tf = tensorflow()
+    shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
+    example = Batch.empty(np.empty(shape, np.uint8), settings.most_boxes, 0, 0)
+    signature = {name: tf.TensorSpec(array.shape, tf.as_dtype(array.dtype)) for name, array in example.arrays().items()}
+    signature |= {name: tf.TensorSpec((), tf.int64) for name in ("epoch", "step")}
+
+    def elements() -> Iterator[dict[str, Any]]:
+        with open_batches() as batches:
+            for batch in batches:
+                yield {**batch.arrays(), "epoch": batch.epoch, "step": batch.step}
+
+    made = tf.data.Dataset.from_generator(elements, output_signature=signature)
+    cardinality = tf.data.INFINITE_CARDINALITY if steps is None else steps
+    made = made.apply(tf.data.experimental.assert_cardinality(cardinality)).prefetch(1)
+    options = tf.data.Options()
+    options.deterministic = True
+    options.autotune.enabled = False  # there is one stage, and its buffer is what the budget of bytes allows
+    return made.with_options(options)
+
+
+class TensorFlowBatches:
+    """The dataset's elements as batches again. What the crew raises arrives as it was raised, not as TensorFlow puts it."""
+
+    def __init__(self, settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> None:
+        self._tf = tensorflow()
+        self._opened: Batches | None = None
+        self._elements = iter(dataset(settings, lambda: self._open(open_batches), steps))
+
+    def __iter__(self) -> TensorFlowBatches:
+        return self
+
+    def __next__(self) -> Batch:
+        try:
+            element = next(self._elements)
+        except self._tf.errors.OpError as error:
+            raised = None if self._opened is None else self._opened.error
+            raise (raised or error) from None
+        arrays: dict[str, Any] = {name: np.asarray(memoryview(value)) for name, value in element.items()}
+        return Batch(**{**arrays, "epoch": int(arrays["epoch"]), "step": int(arrays["step"])})
+
+    def __enter__(self) -> TensorFlowBatches:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._elements = iter(())
+        if self._opened is not None:
+            self._opened.close()
+
+    def moved(self, seconds: float) -> None:
+        if self._opened is not None:
+            self._opened.moved(seconds)
+
+    def measured(self) -> Measured:
+        if self._opened is None:
+            raise UnstallError("Nothing is measured before the first batch.")
+        return self._opened.measured()
+
+    def _open(self, open_batches: Callable[[], Batches]) -> Batches:
+        self._opened = open_batches()
+        return self._opened

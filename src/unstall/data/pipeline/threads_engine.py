@@ -1,0 +1,141 @@
+"""The batches of an epoch, made ahead by threads: the engine of every installation, and what the tf.data engine hands on."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections import deque
+from types import TracebackType
+
+import numpy as np
+
+from unstall.data.example import DataSet
+from unstall.data.pipeline.batch import Batch, batch_bytes
+from unstall.data.pipeline.cache import Cache
+from unstall.data.pipeline.canvas import Canvases
+from unstall.data.pipeline.crew import END_S, Crew, Making
+from unstall.data.pipeline.making import Maker
+from unstall.data.pipeline.order import Order
+from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.skipped import Skipped
+from unstall.data.pipeline.telling import Measured, Teller
+from unstall.errors import UnstallError
+
+
+class Batches:
+    """An iterator of batches. Closing it, or letting it go, ends its threads."""
+
+    def __init__(
+        self,
+        data: DataSet,
+        settings: Settings,
+        maker: Maker,
+        skipped: Skipped,
+        cache: Cache,
+        order: Order,
+        start: tuple[int, int, int | None],
+        ahead_bytes: int,
+    ) -> None:
+        self._settings, self._skipped, self._cache, self._order = settings, skipped, cache, order
+        self._steps = order.steps(*start)
+        self._at = start[:2]
+        self._pid = os.getpid()
+        self.error: UnstallError | None = None  # that ended it
+        # Bounded by bytes; one batch is always being made, however large it is.
+        self._most_ahead = max(1, ahead_bytes // batch_bytes(settings))
+        blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
+        blank[:] = settings.fill_rgb
+        self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + 2)
+        self._began = time.monotonic()
+        self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
+        self._boxes_left_out = 0
+        self._teller = Teller()
+        self._making: deque[Making] = deque()
+        self._crew = Crew(settings.worker_count, maker, data, skipped, settings.most_example_s)
+        self._let_go = weakref.finalize(self, self._crew.close)
+        for _ in range(self._most_ahead):
+            self._begin_next()
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Batch:
+        if os.getpid() != self._pid:
+            raise UnstallError(
+                "These batches belong to the process that asked for them. Expected: batches() called after the fork."
+            )
+        if not self._making:
+            self.close()
+            raise StopIteration
+        began = time.monotonic()
+        try:
+            self._crew.wait_for(self._making[0])
+        except UnstallError as error:
+            self.error = error
+            self.close()
+            raise
+        made = time.monotonic()
+        batch, left_out = self._making.popleft().finished(self._settings)
+        self._boxes_left_out += left_out
+        self._begin_next()
+        self._at = batch.epoch, batch.step
+        self._batches += 1
+        self._wait_s += made - began
+        self._batch_s += time.monotonic() - made
+        if self._teller.is_due:
+            self._teller.tell(*self._at, self.measured())
+        return batch
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the threads. Further batches are not given."""
+        if self._let_go.detach() is not None and os.getpid() == self._pid:
+            measured = self.measured()
+            self._making.clear()
+            self._crew.close(END_S)
+            self._teller.tell(*self._at, measured)
+
+    def moved(self, seconds: float) -> None:
+        """Told by whoever moves batches to the device: how long it took."""
+        self._transfer_s += seconds
+
+    def measured(self) -> Measured:
+        """What has been done up to now; as text, a summary for a person."""
+        tally = self._crew.tally
+        return Measured(
+            engine=self._settings.engine,
+            workers=self._settings.worker_count,
+            seconds=time.monotonic() - self._began,
+            batches=self._batches,
+            examples=tally.examples,
+            read_s=tally.read_s,
+            decode_s=tally.decode_s,
+            augment_s=tally.augment_s,
+            batch_s=self._batch_s,
+            transfer_s=self._transfer_s,
+            wait_s=self._wait_s,
+            read_bytes=tally.read_bytes,
+            ready_batches=sum(1 for making in list(self._making) if not making.left),
+            most_ready_batches=self._most_ahead,
+            held_bytes=len(self._making) * batch_bytes(self._settings),
+            cache_bytes=self._cache.bytes,
+            cache_hits=tally.cache_hits,
+            boxes_left_out=tally.boxes_left_out + self._boxes_left_out,
+            skipped=len(self._skipped),
+            replaced_workers=self._crew.replaced,
+        )
+
+    def _begin_next(self) -> None:
+        following = next(self._steps, None)
+        if following is None:
+            return
+        images, canvases = self._canvases.take()
+        making = Making(images, *following, self._order.rows(*following))
+        self._making.append(making)
+        self._crew.begin(making, canvases)

@@ -1,0 +1,106 @@
+"""The tf.data engine gives the very same batches, in TensorFlow's hands. Each test runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+ROOT = Path(__file__).parents[3]
+BEGIN = """
+import sys, threading
+from dataclasses import replace
+from pathlib import Path
+import numpy as np
+from tests.data.pipeline.pictures import some_data, example, data_set
+from unstall.data.augment import SSD, Mosaic
+from unstall.data.pipeline import Pipeline, Settings
+from unstall.errors import WrongInput
+
+folder = Path(sys.argv[1])
+data = some_data(folder, 17)
+wish = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, workers=2)
+"""
+
+
+def said(program: str, folder: Path) -> str:
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    path = folder / "program.py"  # not -c: AutoGraph needs the source
+    path.write_text(BEGIN + program)
+    command = [sys.executable, str(path), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_both_engines_give_the_same_bytes_from_any_step(tmp_path: Path) -> None:
+    program = """
+for epoch, step in ((0, 0), (1, 2)):
+    with Pipeline(data, wish).batches(epoch, step, 2) as one, Pipeline(data, replace(wish, engine="tf.data")).batches(epoch, step, 2) as other:
+        pairs = list(zip(one, other, strict=True))
+        print(len(pairs), other.measured().engine, other.measured().examples)
+    for a, b in pairs:
+        assert (a.epoch, a.step) == (b.epoch, b.step)
+        for name, array in a.arrays().items():
+            assert array.dtype == b.arrays()[name].dtype and np.array_equal(array, b.arrays()[name]), name
+"""
+    assert said(program, tmp_path).splitlines() == ["8 tf.data 32", "6 tf.data 24"]
+
+
+def test_a_dataset_trains_inside_the_graph_and_can_be_iterated_again(tmp_path: Path) -> None:
+    program = """
+import tensorflow as tf
+dataset = Pipeline(data, wish).dataset()
+assert dataset.element_spec["images"] == tf.TensorSpec((4, 64, 80, 3), tf.uint8)
+assert int(dataset.cardinality()) == 4
+
+@tf.function
+def total(dataset):
+    result = tf.constant(0, tf.int64)
+    for batch in dataset:
+        result += tf.reduce_sum(tf.cast(batch["images"], tf.int64))
+    return result
+
+expected = sum(int(batch.images.astype(np.int64).sum()) for batch in Pipeline(data, wish).batches())
+print(int(total(dataset)) == expected, int(total(dataset)) == expected)
+"""
+    assert said(program, tmp_path) == "True True\n"
+
+
+def test_errors_arrive_as_they_were_raised_and_closing_ends_the_threads(tmp_path: Path) -> None:
+    program = """
+from unstall.data.pipeline.crew import Worker
+wish = replace(wish, engine="tf.data")
+batches = Pipeline(data, wish).batches(epochs=None)
+next(batches)
+workers = [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
+batches.close()
+for worker in workers:
+    worker.join(10)
+print(len(workers), any(worker.is_alive() for worker in workers))
+for path in folder.glob("00*.jpg"):
+    path.write_bytes(b"")
+try:
+    list(Pipeline(data, wish).batches())
+except WrongInput as error:
+    print(str(error).splitlines()[0])
+"""
+    first, second = said(program, tmp_path).splitlines()
+    assert first == "2 False"
+    assert "of 17 examples could not be used" in second
+
+
+def test_a_file_that_hangs_is_replaced_here_too_and_the_program_ends(tmp_path: Path) -> None:
+    program = """
+import os
+os.mkfifo(folder / "pipe.jpg")
+data = data_set([*data.examples[:15], example(folder / "pipe.jpg", 96, 64)])
+pipeline = Pipeline(data, replace(wish, engine="tf.data", most_example_s=0.5, most_bad_share=0.2))
+rows = [row for batch in pipeline.batches(epochs=2) for row in batch.rows.tolist()]
+print(len(rows), 15 in rows, list(pipeline.skipped.by_name))
+"""
+    assert said(program, tmp_path) == "32 False ['pipe.jpg']\n"
