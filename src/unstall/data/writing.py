@@ -32,6 +32,7 @@ class Writing:
     link: bool = False  # hard links instead of copies, where the file system allows it
     progress: Progress | None = None
     lost: Counter[str] = field(default_factory=Counter)  # what the format cannot hold: how many
+    _made: set[Path] = field(default_factory=set)  # folders
 
     def lose(self, what: str, count: int = 1) -> None:
         if count:
@@ -65,9 +66,14 @@ class Writing:
             taken.add(key)
             yield example, given
 
+    def make_folder(self, path: Path) -> None:
+        if path not in self._made:
+            path.mkdir(parents=True, exist_ok=True)
+            self._made.add(path)
+
     def place_image(self, source: ImageSource, target: Path) -> bool:
         """Whether it is there now. An image that cannot be read is lost; a disk that cannot be written to is an error."""
-        target.parent.mkdir(parents=True, exist_ok=True)
+        self.make_folder(target.parent)
         try:
             source.path.open("rb").close()
         except OSError:

@@ -63,6 +63,7 @@ from unstall.report.progress import Progress
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
+NOT_IN_NAMES = r"[^\w.-]"
 UNDIVIDED = "undivided"  # the key of images without a split, where others have one
 MOST_CLASSES = 10_000  # where no file names them: a higher number is a mistake
 
@@ -345,29 +346,31 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
     writing = Writing(data, path, link, progress)
     writing.lose_changed_numbers(range(len(data.classes)))
     path.mkdir(parents=True, exist_ok=True)
+    folders = _image_folders(data)
     for example, name in writing.examples():
         size = image_size(example)
         if example.image is None or size is None:
             writing.lose("boxes of images that are not there or have no known size", example.count)
             writing.lose("images that are not there or have no known size")
             continue
-        image = f"{_image_folder(data, example.split)}/{name}"
+        image = f"{folders[example.split]}/{name}"
         if not writing.place_image(example.image, path / image):
             continue
         kept = writing.holdable(example)
         for flag in ("crowd", "difficult", "truncated"):
             writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
         labels = path / label_file(image)
-        labels.parent.mkdir(parents=True, exist_ok=True)
+        writing.make_folder(labels.parent)
         labels.write_text(_lines(example, kept, size), encoding="utf-8")
     (path / "data.yaml").write_text(_settings(data), encoding="utf-8")
     return dict(writing.lost)
 
 
-def _image_folder(data: DataSet, split: str) -> str:
-    """Images of no split beside those of others have a folder and a key of their own, or data.yaml would leave them out."""
-    name = re.sub(r"[^\w.-]", "_", split) or (UNDIVIDED if any(data.splits()) else "")
-    return f"images/{name}" if name else "images"
+def _image_folders(data: DataSet) -> dict[str, str]:
+    """Of each split. Images of none, beside those of others, need a folder and a key: data.yaml would leave them out."""
+    splits = data.splits()
+    undivided = f"images/{UNDIVIDED}" if any(splits) else "images"
+    return {split: f"images/{re.sub(NOT_IN_NAMES, '_', split)}" if split else undivided for split in splits}
 
 
 def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
@@ -380,7 +383,7 @@ def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
 
 
 def _settings(data: DataSet) -> str:
-    folders = [_image_folder(data, split) for split in data.splits()]
+    folders = _image_folders(data).values()
     splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
     if not splits:
         splits = ["# Not divided: unstall data split makes train, val and test."]
