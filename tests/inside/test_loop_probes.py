@@ -1,47 +1,12 @@
 """What the probe sees of a training loop, in real programs: steps, traces, missing gradients, weights, batches, eager steps."""
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.programs import run_watched, write
-from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissed, LoopSeen, PhaseBegan, ProbeFailed, StepsEnded
-from unstall.journal.reader import Journal, read_folder
-
-TENSORFLOW = """
-import os
-os.environ["KERAS_BACKEND"] = "tensorflow"
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import keras, numpy as np, tensorflow as tf
-
-def data(count=640):
-    x = np.random.default_rng(0).normal(size=(count, 8)).astype("float32")
-    return x, x[:, :1] * 2
-
-def model_of(*units):
-    return keras.Sequential([keras.Input((8,)), *(keras.layers.Dense(unit) for unit in units)])
-"""
-
-
-def watch(source: str, folder: Path, home: Path, code: int = 0, prelude: str = TENSORFLOW) -> Journal:
-    seen = run_watched(write(folder, prelude + textwrap.dedent(source)))
-    assert seen.code == code, seen
-    journal = read_folder(next(home.iterdir()))
-    assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
-    return journal
-
-
-def facts(journal: Journal, kind: str) -> list[dict[str, Any]]:
-    return [event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == kind]
-
-
-def line(folder: Path, text: str, name: str = "program.py") -> str:
-    """file:line of the only line of the program that ends with this comment."""
-    lines = (folder / name).read_text().splitlines()
-    (number,) = [number for number, each in enumerate(lines, 1) if each.endswith(f"# {text}")]
-    return f"{folder / name}:{number}"
+from tests.inside.watching import facts, line, watch
+from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissed, PhaseBegan, StepsEnded
 
 
 @pytest.mark.tensorflow
@@ -358,58 +323,3 @@ def test_a_stopped_branch_and_a_spare_head_on_jax(tmp_path: Path, own_home: Path
     assert [name.rpartition("net/")[2] for name in event.feeding or []] == ["body/kernel", "body/bias"]
     assert len(event.missing) == 4
     assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "stop_gradient")
-
-
-@pytest.mark.tensorflow
-def test_the_steps_of_a_pass_that_is_one_function_are_counted_with_their_wait(tmp_path: Path, own_home: Path) -> None:
-    journal = watch(
-        """
-        weights = tf.Variable(tf.zeros((8, 1)))
-
-        @tf.function
-        def one_pass(training, validation):
-            total = 0.0
-            for x, y in training:
-                with tf.GradientTape() as tape:
-                    loss = tf.reduce_mean((x @ weights - y) ** 2)
-                weights.assign_sub(0.1 * tape.gradient(loss, weights))
-                total += loss
-            for x, y in validation:
-                total += 0.0 * tf.reduce_mean(x @ weights)
-            return total
-
-        def slowly(x, y):
-            tf.py_function(lambda: __import__("time").sleep(0.05), [], [])
-            return x, y
-
-        training = tf.data.Dataset.from_tensor_slices(data(320)).batch(32).map(slowly)
-        validation = tf.data.Dataset.from_tensor_slices(data(96)).batch(32)
-        for _ in range(3):
-            one_pass(training, validation)
-        """,
-        tmp_path,
-        own_home,
-    )
-    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    assert groups[-1].last == 29  # three passes of ten
-    assert sum(group.waited_steps for group in groups) == 30
-    assert sum(group.wait_s or 0.0 for group in groups) >= 30 * 0.05
-
-
-@pytest.mark.tensorflow
-def test_short_steps_are_told_together_and_none_is_lost(tmp_path: Path, own_home: Path) -> None:
-    journal = watch(
-        """
-        model = model_of(4, 1)
-        model.compile("sgd", "mse")
-        model.fit(*data(6400), batch_size=32, epochs=2, verbose=0, validation_data=data(64))
-        """,
-        tmp_path,
-        own_home,
-    )
-    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    assert [group.first for group in groups[1:]] == [group.last + 1 for group in groups[:-1]]
-    assert groups[0].first == 0
-    assert groups[-1].last == 399
-    assert {group.last for group in groups if group.epoch == 0} & {199}
-    assert groups[-1].loss is not None and groups[-1].loss < 1.0

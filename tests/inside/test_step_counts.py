@@ -1,0 +1,63 @@
+"""Every step is counted, whether it is told by itself, together with others, or seen inside the graph only."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.inside.watching import watch
+from unstall.journal.events import StepsEnded
+
+
+@pytest.mark.tensorflow
+def test_the_steps_of_a_pass_that_is_one_function_are_counted_with_their_wait(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        weights = tf.Variable(tf.zeros((8, 1)))
+
+        @tf.function
+        def one_pass(training, validation):
+            total = 0.0
+            for x, y in training:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((x @ weights - y) ** 2)
+                weights.assign_sub(0.1 * tape.gradient(loss, weights))
+                total += loss
+            for x, y in validation:
+                total += 0.0 * tf.reduce_mean(x @ weights)
+            return total
+
+        def slowly(x, y):
+            tf.py_function(lambda: __import__("time").sleep(0.05), [], [])
+            return x, y
+
+        training = tf.data.Dataset.from_tensor_slices(data(320)).batch(32).map(slowly)
+        validation = tf.data.Dataset.from_tensor_slices(data(96)).batch(32)
+        for _ in range(3):
+            one_pass(training, validation)
+        """,
+        tmp_path,
+        own_home,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert groups[-1].last == 29  # three passes of ten
+    assert sum(group.waited_steps for group in groups) == 30
+    assert sum(group.wait_s or 0.0 for group in groups) >= 30 * 0.05
+
+
+@pytest.mark.tensorflow
+def test_short_steps_are_told_together_and_none_is_lost(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        model = model_of(4, 1)
+        model.compile("sgd", "mse")
+        model.fit(*data(6400), batch_size=32, epochs=2, verbose=0, validation_data=data(64))
+        """,
+        tmp_path,
+        own_home,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert [group.first for group in groups[1:]] == [group.last + 1 for group in groups[:-1]]
+    assert groups[0].first == 0
+    assert groups[-1].last == 399
+    assert {group.last for group in groups if group.epoch == 0} & {199}
+    assert groups[-1].loss is not None and groups[-1].loss < 1.0
