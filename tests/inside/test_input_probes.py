@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inside.test_loop_probes import line, watch
+from tests.inside.watching import line, watch
 from unstall.journal.events import InputDescribed, PipelineMeasured, StepsEnded
 
 

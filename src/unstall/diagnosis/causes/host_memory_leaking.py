@@ -25,13 +25,14 @@ the end of each epoch. Put `cache()` before `repeat()`. Make a `tf.function` onc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from unstall.diagnosis.growth import Growth, growth_in_training, growth_over_passes, pass_ends
 from unstall.diagnosis.loops import short
 from unstall.diagnosis.memory import duration, room, size
 from unstall.diagnosis.shortage import memory_kill
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FunctionTraced, HoldingsCounted, HostSampled, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
 
@@ -66,7 +67,9 @@ def examine(journal: Journal) -> Verdict:
     if growth is None:
         return _not_yet(journal)
     if traced is not None:
-        return _judged(journal, growth, *_from_functions(journal, traced))
+        judged = _judged(journal, growth, *_from_functions(journal, traced))
+        # Nobody keeps them but TensorFlow: the memory is what making them anew costs besides the time.
+        return replace(judged, effect=Effect.SLOWS) if isinstance(judged, Found) else judged
     if _is_retraced(journal):
         return Clear("the growth is that of functions traced again and again")
     return _judged(
