@@ -28,7 +28,7 @@ from __future__ import annotations
 from unstall.diagnosis.pipelines import Worked
 from unstall.diagnosis.starving import STARVED_SHARE, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import Event, FitBegan, InputDescribed, SampleFailed
+from unstall.journal.events import Event, FitBegan, InputDescribed, ProcessEnded, SampleFailed
 from unstall.journal.reader import Journal
 
 CERTAIN_SHARE = 0.7
@@ -55,7 +55,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _is_not_seen_yet(journal: Journal, looked: Starved) -> bool:
     """Which stage it is takes some samples to see: a verdict that names it is worth a few seconds."""
-    is_seen = looked.python is not None or looked.hardest is not None
+    is_seen = looked.python is not None or looked.hardest is not None or journal.last(ProcessEnded) is not None
     return not is_seen and journal.last(SampleFailed) is None and looked.wait is not None and looked.wait.seconds < SEEN_AFTER_S
 
 
