@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 READ_EVERY_S = 0.1
-READ_SHARE = 0.002  # of the time: reading the variable costs 20 µs on a free machine, and ten times that on a busy one
+READ_SHARE = 0.002  # of the time: reading the variable costs 20 µs on a free machine, and ten times that on a busy one …
+READ_AT_LEAST_EVERY_S = 0.5  # … but never seldomer than this
 
 
 class InputStamp:
@@ -56,9 +57,10 @@ class InputStamp:
         now = time.monotonic()
         if now < self._next_read:
             return None
+        spent = time.thread_time()  # by the clock it may be much more: the interpreter's lock may have to be waited for
         stamp = float(self._variable.numpy())
-        read = time.monotonic()
-        self._next_read = read + max(READ_EVERY_S, (read - now) / READ_SHARE)
+        spent = time.thread_time() - spent
+        self._next_read = now + min(READ_AT_LEAST_EVERY_S, max(READ_EVERY_S, spent / READ_SHARE))
         return max(0.0, stamp - step_began_wall)
 
 
