@@ -24,7 +24,7 @@ from typing import Any
 
 STEP_MS = (5, 50)
 ENVIRONMENT = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1"}
-FIT_S = 3.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
+FIT_S = 2.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
 
 
 def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
