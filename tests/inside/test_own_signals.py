@@ -36,7 +36,7 @@ def run(code: str, folder: Path) -> tuple[int, list[SignalRaised], int]:
         ("os.kill(os.getpid(), signal.SIGTERM)", signal.SIGTERM),
         ("os.kill(os.getpid(), signal.SIGKILL)", signal.SIGKILL),
         ("os.killpg(0, signal.SIGTERM)", signal.SIGTERM),
-        ("signal.raise_signal(signal.SIGHUP)", signal.SIGHUP),
+        ("signal.raise_signal(signal.SIGALRM)", signal.SIGALRM),
         ("signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)", signal.SIGUSR1),
     ],
 )
