@@ -65,7 +65,9 @@ def main() -> None:
     for specimen in specimens:
         rows.append(run_one(specimen, wishes.folder))
         print(json.dumps(rows[-1]), flush=True)
-    (wishes.folder / "rows.json").write_text(json.dumps({"command": " ".join(sys.argv), "rows": rows}, indent=1) + "\n")
+    (wishes.folder / "rows.json").write_text(
+        json.dumps({"command": " ".join(["python -m benchmarks.device_memory", *sys.argv[1:]]), "rows": rows}, indent=1) + "\n"
+    )
     show(rows)
 
 

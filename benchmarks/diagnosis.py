@@ -242,7 +242,15 @@ def main() -> None:
                 flush=True,
             )
             Path(wishes.out).write_text(
-                json.dumps({"command": " ".join(sys.argv), "summary": summary(rows), "rows": rows}, indent=1) + "\n"
+                json.dumps(
+                    {
+                        "command": " ".join(["python -m benchmarks.diagnosis", *sys.argv[1:]]),
+                        "summary": summary(rows),
+                        "rows": rows,
+                    },
+                    indent=1,
+                )
+                + "\n"
             )
     show(rows)
 
