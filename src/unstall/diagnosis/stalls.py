@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
+import operator
 from dataclasses import dataclass
-from typing import Any
 
 from unstall.diagnosis.stacks import position, same_position_in
 from unstall.diagnosis.standing import asleep_in, standing_s, stands
@@ -84,19 +83,22 @@ class Stall:
     @property
     def cpu_cores(self) -> float | None:
         """Busy cores of the whole process tree during the stall; None if it was not measured."""
-        measured = [host for host in self.hosts if host.interval_s > 0]
-        total = sum(host.interval_s for host in measured)
-        return sum(host.cpu_cores * host.interval_s for host in measured) / total if total else None
-
-    @property
-    def ready_cores(self) -> float:
-        """What its threads ran, or were ready to run and had to queue for: on a crowded machine that is more than they got."""
-        return sum(_ready_cores([event for event in self.threads if event.pid == pid]) for pid in {e.pid for e in self.threads})
+        return self._mean([host.cpu_cores for host in self._measured])
 
     @property
     def is_busy(self) -> bool:
-        cores = self.cpu_cores
-        return (cores is not None and cores >= BUSY_CORES) or self.ready_cores >= BUSY_CORES
+        """Whether it works, or would if it got a core: on a crowded machine threads that are ready to run must queue."""
+        ready = self._mean([host.cpu_cores + host.queued_cores for host in self._measured])
+        return ready is not None and ready >= BUSY_CORES
+
+    @property
+    def _measured(self) -> list[HostSampled]:
+        return [host for host in self.hosts if host.interval_s > 0]
+
+    def _mean(self, cores: list[float]) -> float | None:
+        """Over the time of the stall: a sample counts for as long as it took."""
+        seconds = [host.interval_s for host in self._measured]
+        return sum(map(operator.mul, cores, seconds)) / sum(seconds) if seconds else None
 
     @property
     def native(self) -> StackSampled | None:
@@ -118,20 +120,6 @@ class Stall:
         if cores is None:
             return None
         return Evidence(f"the program uses {cores * 100:.0f} % of one core meanwhile", cores, BUSY_CORES, self.hosts)
-
-
-def _ready_cores(looks: list[ThreadsSeen]) -> float:
-    """Of one process, from look to look, over the threads that both of them saw."""
-    ready_ms, seconds = 0.0, 0.0
-    for before, after in itertools.pairwise(looks):
-        old = {thread["id"]: _ready_ms(thread) for thread in before.threads}
-        ready_ms += sum(_ready_ms(thread) - old[thread["id"]] for thread in after.threads if thread["id"] in old)
-        seconds += after.at - before.at
-    return ready_ms / 1000 / seconds if seconds > 0 else 0.0
-
-
-def _ready_ms(thread: dict[str, Any]) -> float:
-    return (thread.get("cpu_ms") or 0.0) + (thread.get("queued_ms") or 0.0)
 
 
 def _seconds(value: float) -> str:
