@@ -20,7 +20,7 @@ from tests.diagnosis.builders import (
 )  # fmt: skip
 from unstall.diagnosis.causes import generator_blocked
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import FitBegan, LibrariesSeen, SampleFailed, StallEnded, ThreadStack
+from unstall.journal.events import ChildSeen, FitBegan, LibrariesSeen, SampleFailed, StallEnded, ThreadStack
 
 FIT = main(
     lib("tensorflow/python/eager/execute.py", "quick_execute"),
@@ -82,6 +82,13 @@ def test_clear_when_the_input_code_moves_between_samples() -> None:
 def test_clear_when_the_program_works() -> None:
     samples = [stacks(FIT, loader(), at=at) for at in (109, 110, 111)]
     assert isinstance(generator_blocked.examine(stall_with(*samples, cpu=0.9)), Clear)
+
+
+def test_clear_when_the_program_would_work_if_it_got_a_core() -> None:
+    samples = [stacks(FIT, loader(), at=at) for at in (109, 110, 111)]
+    crowded = [host(at, 0.1, queued_cores=0.9) for at in range(101, 112)]
+    events = (started(), steps(300, 380, at=100), stalled(since=100, at=108), *samples)
+    assert isinstance(generator_blocked.examine(journal(*events, *crowded, now=112)), Clear)
 
 
 def test_clear_when_the_stall_ended_by_itself() -> None:
@@ -157,3 +164,18 @@ def test_clear_for_input_that_waits_until_there_is_room_for_more() -> None:
         id=2,
     )
     assert isinstance(generator_blocked.examine(stuck(*three(FIT, full))), Clear)
+
+
+def test_a_pool_is_waited_for_in_vain_only_once_its_workers_stand() -> None:
+    waits = main(py(f"{PYTHON_LIB}/multiprocessing/pool.py", "get", 768), py("train.py", "<module>", 61))
+    inside = source("train.py", 61, loop=[57, 70])
+    worker = ChildSeen(at=T0 + 109, pid=7, parent_pid=1, forked=False, command=["python", "-c", "spawn_main(pipe_handle=13)"])
+    tracker = ChildSeen(at=T0 + 109, pid=6, parent_pid=1, command=["python", "-c", "from multiprocessing.resource_tracker …"])
+    waiting = (*three(waits), STEP_CALL, inside, worker, tracker)
+    assert isinstance(generator_blocked.examine(stuck(*waiting, phase="train")), Clear)
+    moving = [stacks({**main(lib("importlib.py", "load", at)), "id": 7}, at=at, main=False, pid=7) for at in (109, 110, 111)]
+    assert isinstance(generator_blocked.examine(stuck(*waiting, *moving, phase="train")), Clear)
+    stands: ThreadStack = {**main(py(f"{PYTHON_LIB}/multiprocessing/queues.py", "get", 103)), "id": 7}
+    verdict = generator_blocked.examine(stuck(*waiting, *three(stands, main=False, pid=7), phase="train"))
+    assert isinstance(verdict, Found)
+    assert "a pool of worker processes" in verdict.summary
