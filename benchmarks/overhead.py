@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 STEP_MS = (5, 50)
+MOST_TRIES = 12  # to find a model whose step takes about so long
 ENVIRONMENT = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1"}
-FIT_S = 2.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
+FIT_S = 5.0  # how long one fit of a pair lasts, about: short ones weigh what a fit costs once
 
 
 def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
@@ -103,22 +104,29 @@ def _median_interval(values: list[float]) -> tuple[float, float]:
 
 def _calibrated(keras: Any, np: Any, step_ms: int) -> tuple[Any, Any, int]:
     """A dense model whose step takes about so long on this machine, its input, and the steps of one fit."""
-    width = 64
-    while True:
-        model = keras.Sequential([keras.layers.Dense(width, activation="relu") for _ in range(4)] + [keras.layers.Dense(1)])
-        model.compile("sgd", "mse")
-        batches = [(np.random.rand(128, width).astype("float32"), np.random.rand(128, 1).astype("float32")) for _ in range(8)]
-
-        def data(batches: Any = batches) -> Any:
-            while True:
-                yield from batches
-
+    width, took_ms = 128, 0.0
+    for _ in range(MOST_TRIES):
+        model, data = _dense(keras, np, width)
         model.fit(data(), steps_per_epoch=5, epochs=1, verbose=0)
-        short, long = (_seconds(model, data, steps) for steps in (20, 80))  # the difference is free of what a fit costs once
-        took_ms = max(0.05, 1000 * (long - short) / 60)
-        if took_ms >= 0.9 * step_ms or width > 8000:
-            return model, data, max(10, int(FIT_S * 1000 / took_ms))
-        width = int(width * max(1.1, min(2.0, (step_ms / took_ms) ** 0.5)))
+        many = max(60, int(600 / max(1.0, took_ms)))
+        short, long = (_seconds(model, data, steps) for steps in (20, 20 + many))  # the difference: free of what a fit costs once
+        took_ms = max(0.05, 1000 * (long - short) / many)
+        if 0.8 * step_ms <= took_ms <= 1.2 * step_ms:
+            break
+        width = int(width * max(0.5, min(2.0, (step_ms / took_ms) ** 0.5)))
+    return model, data, max(10, int(FIT_S * 1000 / took_ms))
+
+
+def _dense(keras: Any, np: Any, width: int) -> tuple[Any, Any]:
+    model = keras.Sequential([keras.layers.Dense(width, activation="relu") for _ in range(4)] + [keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    batches = [(np.random.rand(128, width).astype("float32"), np.random.rand(128, 1).astype("float32")) for _ in range(8)]
+
+    def data() -> Any:
+        while True:
+            yield from batches
+
+    return model, data
 
 
 def _seconds(model: Any, data: Any, steps: int) -> float:

@@ -1,0 +1,53 @@
+"""The losses of the published detectors, each element by itself, in float32 whatever the network computes in.
+
+Nothing is averaged here: each detector divides by what its paper divides by. `where` guards keep masked elements from giving a
+gradient that is not finite.
+"""
+
+from __future__ import annotations
+
+from keras import ops
+
+from unstall.detectors.parts.boxes import Tensor
+
+
+def focal(logits: Tensor, is_class: Tensor, alpha: float, gamma: float) -> Tensor:
+    """Of sigmoid outputs: (…, classes) logits, and whether each is the class there."""
+    logits, target = ops.cast(logits, "float32"), ops.cast(is_class, "float32")
+    probability = ops.sigmoid(logits)
+    right = probability * target + (1 - probability) * (1 - target)
+    weight = alpha * target + (1 - alpha) * (1 - target)
+    return weight * (1 - right) ** gamma * binary_cross_entropy(logits, target)
+
+
+def binary_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Without an exponential that could overflow."""
+    logits, target = ops.cast(logits, "float32"), ops.cast(target, "float32")
+    return ops.maximum(logits, 0.0) - logits * target + ops.log1p(ops.exp(-ops.abs(logits)))
+
+
+def cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
+    """Of softmax outputs: (…, classes) logits and (…) the class."""
+    logits = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    return -ops.take_along_axis(logits, ops.cast(label, "int32")[..., None], axis=-1)[..., 0]
+
+
+def smooth_l1(predicted: Tensor, wanted: Tensor, beta: float) -> Tensor:
+    """Summed over the four sides. A square below `beta`, straight above; beta 0 is plain L1."""
+    distance = ops.abs(ops.cast(predicted, "float32") - wanted)
+    if beta > 0:
+        distance = ops.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
+    return ops.sum(distance, axis=-1)
+
+
+def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
+    """SSD's mining: for each object of an image the `per_object` background anchors with the greatest loss. (batch, anchors)"""
+    wanted = ops.cast(ops.sum(ops.cast(is_object, "int32"), axis=1, keepdims=True) * per_object, "int32")
+    hardness = ops.where(is_background, loss, -1.0)
+    rank = ops.argsort(ops.argsort(-hardness, axis=1), axis=1)
+    return (ops.cast(rank, "int32") < wanted) & is_background
+
+
+def share(total: Tensor, count: Tensor) -> Tensor:
+    """The sum over what it is divided by; over 1 where that is nothing, so that an empty batch gives 0."""
+    return total / ops.maximum(ops.cast(count, "float32"), 1.0)

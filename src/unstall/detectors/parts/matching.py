@@ -1,0 +1,52 @@
+"""Which box each anchor is to learn. Padded boxes match nothing; an image with no box has background everywhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from keras import ops
+
+from unstall.detectors.parts.boxes import Tensor
+
+
+class Matches(NamedTuple):
+    box: Tensor  # (batch, anchors) index of the box; some valid index where there is none
+    is_object: Tensor  # (batch, anchors) learns that box
+    is_background: Tensor  # (batch, anchors) learns that there is nothing; neither: it is left out
+
+
+def match(overlap: Tensor, mask: Tensor, foreground: float, background: float, low_quality: bool) -> Matches:
+    """By IoU (batch, anchors, boxes): from `foreground` on an object, below `background` none, left out between.
+
+    With `low_quality` the anchors that overlap a box best are objects too, however little that is, ties included; each then learns
+    the box that it overlaps best itself, which need not be the one that it was taken for. (So the published detectors do.)
+    """
+    overlap = ops.where(mask[:, None, :], overlap, -1.0)
+    best, box = ops.max(overlap, axis=2), ops.argmax(overlap, axis=2)
+    is_object, is_background = best >= foreground, best < background
+    if low_quality:
+        best_of_box = ops.max(overlap, axis=1, keepdims=True)
+        is_best = (overlap == best_of_box) & (best_of_box > 0) & mask[:, None, :]
+        taken = ops.any(is_best, axis=2)
+        is_object, is_background = is_object | taken, is_background & ~taken
+    return Matches(box, is_object, is_background)
+
+
+def match_default_boxes(overlap: Tensor, mask: Tensor, foreground: float) -> Matches:
+    """SSD's: from `foreground` on an object; and the best anchor of each box learns that box, of two boxes the later."""
+    masked = ops.where(mask[:, None, :], overlap, -1.0)
+    best, box = ops.max(masked, axis=2), ops.argmax(masked, axis=2)
+    anchors, boxes = masked.shape[1], masked.shape[2]
+    chosen = ops.argmax(masked, axis=1)  # (batch, boxes)
+    claims = (chosen[:, None, :] == ops.arange(anchors, dtype=chosen.dtype)[None, :, None]) & mask[:, None, :]
+    later = ops.max(ops.where(claims, ops.arange(boxes, dtype="int32")[None, None, :], -1), axis=2)
+    is_object = (best >= foreground) | (later >= 0)
+    return Matches(ops.where(later >= 0, later, ops.cast(box, "int32")), is_object, ~is_object)
+
+
+def of_matched(values: Tensor, matches: Matches) -> Tensor:
+    """(batch, boxes, …) to (batch, anchors, …): each anchor's own box, class or flag."""
+    index = ops.cast(matches.box, "int32")
+    if len(values.shape) == 3:
+        return ops.take_along_axis(values, index[..., None], axis=1)
+    return ops.take_along_axis(values, index, axis=1)

@@ -1,0 +1,1 @@
+"""Training a detector: what `fit` needs of it, and how well it does."""
