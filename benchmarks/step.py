@@ -2,9 +2,9 @@
 
     python -m benchmarks.step --kerashub FOLDER [--backend jax] [--rounds 5] [--px 320] [--out benchmarks/results/step.json]
 
-KerasHub is no dependency: FOLDER is where it was installed (pip install --target FOLDER keras-hub). Each contestant runs in a process
-of its own, stopped (SIGSTOP) while it is not its turn. A round is one step of each, in random order; ratios are formed within a
-round. Both: ResNet-50, 90 classes, all layers trained, batch norms too, Keras's SGD, compiled as `fit` compiles.
+KerasHub is no dependency: FOLDER is where it was installed (pip install --target FOLDER keras-hub). Each contestant runs in a
+process of its own, stopped (SIGSTOP) while it is not its turn. A round is one step of each, in random order; ratios are formed
+within a round. Both: ResNet-50, 90 classes, all layers trained, batch norms too, Keras's SGD, compiled as `fit` compiles.
 """
 
 from __future__ import annotations
