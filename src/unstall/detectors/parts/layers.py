@@ -5,7 +5,7 @@ The key is what weights are found by: the layer `backbone.body.conv1` takes `bac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
+Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers of a shape the same numbers
 
 
 @contextmanager
@@ -26,6 +27,11 @@ def precision(name: Precision) -> Iterator[None]:
         yield
     finally:
         keras.config.set_dtype_policy(before)
+
+
+def he_normal() -> Any:
+    """By the channels that come out, as torchvision begins."""
+    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
 
 
 class Keyed:

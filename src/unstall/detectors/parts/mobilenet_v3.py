@@ -13,12 +13,11 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, Keyed
+from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, Keyed, Start, he_normal
 from unstall.detectors.parts.remat import recomputed
 from unstall.detectors.parts.resnet import Norms
 
 Activation = Literal["relu", "relu6", "hard_silu"]
-Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers the same numbers
 
 STEM_CHANNELS = 16
 STAGES = (0, 2, 4, 7, 13, 16)  # the features that a stage begins with: the stem, those that halve the map, the last
@@ -56,11 +55,6 @@ TAIL = (
     Block(5, 960, 160, True, "hard_silu", 1),
 )
 SPLIT = 1 + len(BLOCKS)  # the feature that SSDLite reads from inside: the first of the tail
-
-
-def he_normal() -> Any:
-    """By the channels that come out, as torchvision begins."""
-    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
 
 
 def divisible(channels: float) -> int:
@@ -109,7 +103,8 @@ class SqueezeExcite(Keyed, keras.layers.Layer):  # type: ignore[misc]
 class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
     """Widens, filters, weighs and narrows; added to what came in where the shape is the same.
 
-    `name.block.0` to `name.block.3` are its parts. What is missing (nothing to widen, no weighing) takes no number.
+    `name.block.0` to `name.block.3` are its parts. What is missing (nothing to widen, no weighing) takes no number. With `keys`
+    of its own for the parts it is the block that SSDLite cuts in two, and gives what it has widened, too.
     """
 
     def __init__(
@@ -118,6 +113,7 @@ class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         key = keys or (lambda part: f"{name}.block.{part}")
+        self.shows_widened = keys is not None
         self.adds = block.stride == 1 and channels == block.filters
         part = 0
         self.widen = self.weigh = None
@@ -131,16 +127,13 @@ class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
             part += 1
         self.narrow = ConvNorm(block.filters, 1, norms, None, key(part), start=start)
 
-    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
-        y = self.finished(self.widened(x, training), training)
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor | tuple[Tensor, Tensor]:
+        widened = self.widen(x, training=training) if self.widen else x
+        y = self.filter(widened, training=training)
+        y = self.narrow(self.weigh(y) if self.weigh else y, training=training)
+        if self.shows_widened:
+            return widened, y
         return x + y if self.adds else y
-
-    def widened(self, x: Tensor, training: bool | None) -> Tensor:
-        return self.widen(x, training=training) if self.widen else x
-
-    def finished(self, y: Tensor, training: bool | None) -> Tensor:
-        y = self.filter(y, training=training)
-        return self.narrow(self.weigh(y) if self.weigh else y, training=training)
 
 
 class MobileNetV3(Keyed, keras.layers.Layer):  # type: ignore[misc]
@@ -177,8 +170,7 @@ class MobileNetV3(Keyed, keras.layers.Layer):  # type: ignore[misc]
         maps = {}
         for number, feature in enumerate(self.features):
             if self.splits and number == SPLIT:
-                maps[number] = feature.widened(x, training)
-                x = feature.finished(maps[number], training)
+                maps[number], x = feature(x, training=training)
                 continue
             maps[number] = x = recomputed(feature, x, training) if self.remat and training else feature(x, training=training)
         return [maps[number] for number in self.outputs_of]
