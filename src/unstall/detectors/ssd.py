@@ -13,6 +13,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
@@ -34,6 +35,7 @@ CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1.0  # where the distance of boxes turns from a square to a line
 FIRST_SCALE = 20.0  # that the finest map of VGG is brought to
 BACKBONE_MAPS = 2
+Backbone = Literal["vgg", "mobilenet_v3"]
 
 # The maps that follow VGG's: channels as multiples of the width, and whether the map is halved (else it loses its border)
 VGG_EXTRAS = ((4, 8, True), (2, 4, True), (2, 4, False), (2, 4, False))
@@ -54,7 +56,7 @@ class SSDSettings:
     most_iou: float = 0.45
     most_candidates: int = 400  # of a class, that suppression sees
     most_detections: int = 200
-    backbone: Literal["vgg", "mobilenet_v3"] = "vgg"
+    backbone: Backbone = "vgg"
     trainable_stages: int = 4  # of the backbone's: VGG has five, MobileNet six
     frozen_norms: bool = False
     convs: tuple[int, ...] = VGG16  # of VGG's stages
@@ -66,13 +68,20 @@ class SSDSettings:
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
 
     def __post_init__(self) -> None:
+        ranges.image_size(self)
+        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "dilation")
+        ranges.positive(self, "scales", "ratios", "convs")
+        ranges.share(self, "foreground_iou", "least_score", "most_iou")
+        ranges.at_least(self, 0, "negatives_per_object")
+        ranges.one_of(self, Backbone, "backbone")
+        ranges.one_of(self, Precision, "precision")
+        ranges.flags(self, "frozen_norms", "vgg_norms", "reduced_tail", "remat")
+        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else STAGES), "trainable_stages")
+        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "convs")
         levels = len(self.ratios)
         if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
-            raise WrongInput(f"ratios: expected those of 2 to 6 levels. Received: {levels}.")
-        if len(self.scales) != levels + 1:
-            raise WrongInput(
-                f"scales: expected {levels + 1}, one more than there are levels in ratios. Received: {len(self.scales)}."
-            )
+            raise WrongInput(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
+        ranges.as_many(self, levels + 1, "one more than the levels that ratios has", "scales")
 
 
 VARIANTS = {
@@ -89,7 +98,7 @@ VARIANTS = {
         trainable_stages=len(STAGES),
     ),
     "ssd_tiny": SSDSettings(
-        classes=3,
+        classes=6,  # of the embedded shapes
         image_px=(128, 128),
         scales=(0.12, 0.24, 0.42, 0.6, 0.8),
         ratios=((2.0,), (2.0,), (2.0,), (2.0,)),
@@ -120,7 +129,7 @@ class Scaled(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return ops.cast(wide * factor, x.dtype) * ops.cast(self.scale_weight, x.dtype)
 
 
-class LiteExtra(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class LiteExtra(keras.layers.Layer):  # type: ignore[misc]
     """Narrows, halves each channel by itself, and widens."""
 
     def __init__(self, filters: int, norms: Norms, name: str) -> None:
@@ -135,7 +144,7 @@ class LiteExtra(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return x
 
 
-class Head(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class Head(keras.layers.Layer):  # type: ignore[misc]
     """A 3×3 convolution to the outputs of one level; lite: each channel by itself, then 1×1."""
 
     def __init__(self, filters: int, lite_norms: Norms | None, name: str) -> None:
@@ -243,20 +252,19 @@ class SSD(Detector):
             sides.append(_halved(sides[-1], 1) if is_halved else sides[-1] - 2)
         return sides
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None) -> dict[str, Tensor]:
-        raw = self(images, training=True)
-        return self.losses_of(raw, targets)
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+        return self.losses_of(self(images, training=training), targets)
 
     def losses_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Tensor]:
         """Sums over the batch, shared by the objects of the batch (the boxes that learn one)."""
         settings = self.settings
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
-        anchors = ops.convert_to_tensor(self.anchors)[None]
-        matches = match_default_boxes(box.iou(anchors, targets.boxes), targets.mask, settings.foreground_iou)
+        anchors, boxes = ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32")
+        matches = match_default_boxes(box.iou(anchors, boxes), ops.cast(targets.mask, "bool"), settings.foreground_iou)
         label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
         wrong = losses.cross_entropy(logits, label)
         hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.negatives_per_object)
-        wanted = ops.where(matches.is_object[..., None], of_matched(targets.boxes, matches), anchors)
+        wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
         distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), BETA)
         objects = ops.sum(ops.cast(matches.is_object, "float32"))
         return {

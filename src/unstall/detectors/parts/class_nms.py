@@ -21,9 +21,8 @@ def suppressed_by_class(
     """(batch, n, 4) boxes and (batch, n, classes) scores, where 0 is none. Of each class `most_candidates` are looked at."""
     anchors, classes = scores.shape[1], scores.shape[2]
     tried = min(few * most, anchors * classes)
-    flat, place = ops.top_k(ops.reshape(scores, (-1, anchors * classes)), tried)
-    of_class = place % classes
-    among = _at(boxes, place // classes)
+    flat, anchor, of_class = _best_pairs(scores, tried)
+    among = _at(boxes, anchor)
     counts = flat > 0
     if tried > most_candidates:
         counts = counts & (_rank_in_class(of_class) < most_candidates)
@@ -39,6 +38,16 @@ def suppressed_by_class(
         lambda: tuple(_by_each_class(boxes, scores, most_iou, most_candidates, most)),
     )
     return Detections(*everything)
+
+
+def _best_pairs(scores: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The best scores, their anchors and their classes. So many pairs belong to no more anchors than that, and to those with the
+    best score in any class: these are chosen first, and only their classes are compared."""
+    classes, anchors = scores.shape[2], min(count, scores.shape[1])
+    _, chosen = ops.top_k(ops.max(scores, axis=2), anchors)
+    of_chosen = ops.take_along_axis(scores, chosen[..., None], axis=1)
+    flat, place = ops.top_k(ops.reshape(of_chosen, (-1, anchors * classes)), count)
+    return flat, ops.take_along_axis(chosen, place // classes, axis=1), place % classes
 
 
 def _by_each_class(boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int) -> Detections:

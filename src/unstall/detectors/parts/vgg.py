@@ -13,8 +13,7 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, Keyed, Start, he_normal, max_pool
-from unstall.detectors.parts.remat import recomputed
+from unstall.detectors.parts.layers import Conv, Start, computed_again, he_normal, max_pool
 from unstall.detectors.parts.resnet import Norms
 
 VGG16 = (2, 2, 3, 3, 3)  # convolutions of the five stages
@@ -32,7 +31,7 @@ class Step(NamedTuple):
     pad: int | None = None
 
 
-class Convs(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class Convs(keras.layers.Layer):  # type: ignore[misc]
     """Convolutions, each followed by a norm where norms are given, and by a ReLU. `first` is the number of the first in a row."""
 
     def __init__(
@@ -62,7 +61,7 @@ class Convs(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return x
 
 
-class Vgg(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class Vgg(keras.layers.Layer):  # type: ignore[misc]
     """Images to two maps: that of the fourth stage (stride 8), and the last (stride 16)."""
 
     def __init__(
@@ -93,7 +92,7 @@ class Vgg(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return [fine, self._run(self.last, max_pool(x, 3, 1, around=1), training)]
 
     def _run(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
-        return recomputed(stage, x, training) if self.remat and training else stage(x, training=training)
+        return computed_again(stage, x) if self.remat and training else stage(x, training=training)
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the convolutions that SSD has added always do."""
