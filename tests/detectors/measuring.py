@@ -133,7 +133,7 @@ def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
         traces[0] += 1
         return losses_of(*args, **more)
 
-    def remember(*_: Any) -> None:
+    def remember(*_: Any, **__: Any) -> None:
         at_first[0] = at_first[0] or traces[0]
 
     detector.training_losses = counted
