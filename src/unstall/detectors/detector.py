@@ -35,7 +35,8 @@ class Detector(keras.Model):  # type: ignore[misc]
     def prepared(self, images: Tensor) -> Tensor:
         """Pixels 0 to 255 (uint8, as the pipeline gives them, or float) normalised, on the device."""
         pixels = ops.cast(images, "float32")
-        return ops.cast((pixels - self._mean) / self._std, self.compute_dtype)
+        mean, std = ops.convert_to_tensor(self._mean), ops.convert_to_tensor(self._std)  # an array would not go to the device
+        return ops.cast((pixels - mean) / std, self.compute_dtype)
 
     def build_all(self) -> None:
         """Makes every variable, by one call on an empty image."""

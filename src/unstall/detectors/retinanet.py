@@ -185,10 +185,11 @@ class RetinaNet(Detector):
 
     def _box_distance(self, codes: Tensor, wanted: Tensor, is_object: Tensor) -> Tensor:
         """What is not an object is compared with its own anchor: finite, and masked by whoever asks."""
-        wanted = ops.where(is_object[..., None], wanted, self.anchors)
+        anchors = ops.convert_to_tensor(self.anchors)
+        wanted = ops.where(is_object[..., None], wanted, anchors)
         if self.settings.box_loss == "giou":
-            return box.giou_loss(box.decode(codes, self.anchors, CODE_WEIGHTS), wanted)
-        return losses.smooth_l1(codes, box.encode(wanted, self.anchors, CODE_WEIGHTS), beta=0.0)
+            return box.giou_loss(box.decode(codes, anchors, CODE_WEIGHTS), wanted)
+        return losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
