@@ -103,7 +103,7 @@ def jax_timed(step: Any, state: list[Any], batch: Any) -> dict[str, Any]:
     planned = plan.argument_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes + plan.temp_size_in_bytes
     peak = (jax.local_devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0)
     if folder := os.environ.get("UNSTALL_TRACE"):
-        with jax.profiler.trace(folder):
+        with jax.profiler.trace(folder, create_perfetto_trace=True):
             for _ in range(3):
                 loss, *state = compiled(*state, batch)
             loss.block_until_ready()
