@@ -7,8 +7,8 @@ probe off and the watcher stopped (SIGSTOP), the first of them first in every ot
 of their times; the table shows the median over all pairs and its 95 % interval, by the clock and by the CPU time of the process.
 The framework computes in one thread: with as many threads as cores, whatever else the machine does is measured too.
 
-Two fits differ by some per cent for reasons of the machine's own, so the cost of a step is also measured within one fit, where the
-probe is switched on and off every few steps, hundreds of times: the sharper figure, without what a fit costs once.
+Two fits differ by some per cent for reasons of the machine's own, so the cost of a step is also measured within one fit, where
+the probe is switched on and off every few steps, hundreds of times: the sharper figure, without what a fit costs once.
 """
 
 from __future__ import annotations
