@@ -37,7 +37,8 @@ class Detector(keras.Model):  # type: ignore[misc]
 
     def prepared(self, images: Tensor) -> Tensor:
         """Pixels 0 to 255 (uint8, as the pipeline gives them, or float) normalised, on the device."""
-        return (ops.cast(images, "float32") - self._mean) / self._std
+        mean, std = ops.convert_to_tensor(self._mean), ops.convert_to_tensor(self._std)  # an array would stay with the host
+        return (ops.cast(images, "float32") - mean) / std
 
     def build_all(self) -> None:
         """Makes every variable, by one call that computes shapes and nothing else."""

@@ -215,11 +215,12 @@ class RetinaNet(Detector):
 
     def _box_distance(self, codes: Tensor, wanted: Tensor, is_object: Tensor) -> Tensor:
         """0 where there is no object; what stands there is compared with its own anchor, so that its gradient is finite."""
-        wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), self.anchors)
+        anchors = ops.convert_to_tensor(self.anchors)
+        wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), anchors)
         if self.settings.box_loss == "giou":
-            distance = box.giou_loss(box.decode(codes, self.anchors, CODE_WEIGHTS), wanted)
+            distance = box.giou_loss(box.decode(codes, anchors, CODE_WEIGHTS), wanted)
         else:
-            distance = losses.smooth_l1(codes, box.encode(wanted, self.anchors, CODE_WEIGHTS), beta=0.0)
+            distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
         return ops.where(is_object, distance, 0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
