@@ -1,6 +1,6 @@
 """Convolutions and norms as the published detectors have them: padded evenly on both sides, named by their key in torchvision.
 
-The name is what weights are found by: the layer `backbone.body.conv1` takes `backbone.body.conv1.weight`.
+The key is what weights are found by: the layer `backbone.body.conv1` takes `backbone.body.conv1.weight`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,16 @@ def precision(name: Precision) -> Iterator[None]:
         keras.config.set_dtype_policy(before)
 
 
-class Conv(keras.layers.Conv2D):  # type: ignore[misc]
+class Keyed:
+    """Stands before the layer's own class. The key has dots; the layer's name has hyphens for them, as not every backend takes
+    a dot in the name of a variable."""
+
+    def __init__(self, *values: Any, name: str, **more: Any) -> None:
+        super().__init__(*values, name=name.replace(".", "-"), **more)  # type: ignore[call-arg]
+        self.key = name
+
+
+class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
     """With as much padding before as behind, where Keras's `same` pads an image of even size behind only."""
 
     def __init__(
@@ -50,7 +59,7 @@ class Conv(keras.layers.Conv2D):  # type: ignore[misc]
         return result
 
 
-class DepthwiseConv(keras.layers.DepthwiseConv2D):  # type: ignore[misc]
+class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     """The same, each channel by itself."""
 
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
@@ -76,7 +85,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
     return ops.max_pool(padded(x, around), size, stride, padding="valid")
 
 
-class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc]
+class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
     """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's."""
 
     def __init__(self, *, name: str, epsilon: float = 1e-5, momentum: float = 0.9, **more: Any) -> None:
