@@ -1,9 +1,9 @@
 """Faster R-CNN: a first stage proposes regions, a second one looks at each of them again and names it.
 
-Papers: Ren and others, "Faster R-CNN", 2015; Lin and others, "Feature Pyramid Networks for Object Detection", 2017; for the second variant Li
-and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains and runs it; its published
-weights on COCO score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
-(`fasterrcnn_mobilenet_v3_large_fpn`).
+Papers: Ren and others, "Faster R-CNN", 2015; Lin and others, "Feature Pyramid Networks for Object Detection", 2017; for the
+variant v2 Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains and
+runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
+(`fasterrcnn_mobilenet_v3_large_fpn`) on COCO.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import Precision, precision
 from unstall.detectors.parts.matching import Matches, match
+from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.proposals import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
 from unstall.detectors.parts.proposals import Proposals, propose
@@ -119,6 +120,8 @@ class Learned(NamedTuple):
 
 
 class FasterRCNN(Detector):
+    loss_names = ("objectness", "proposal_box", "class", "box")
+
     def __init__(self, settings: FasterRCNNSettings, name: str = "faster_rcnn") -> None:
         super().__init__(settings, IMAGENET_MEAN, IMAGENET_STD, name)
         norms = Norms(settings.frozen_norms, settings.norm_epsilon)
@@ -139,10 +142,9 @@ class FasterRCNN(Detector):
 
     def build_all(self) -> None:
         """On as little as will do: what is learned does not depend on the image's size, and every region has the same."""
-        smallest = self.strides[-1] * 2
-        levels = self.levels(ops.zeros((1, smallest, smallest, 3), self.compute_dtype), training=False)
-        self.proposer(levels)
-        self.head(ops.zeros((1, 1, CELLS, CELLS, self.settings.channels), self.compute_dtype))
+        side = self.strides[-1] * 2
+        self.proposer(self.levels(keras.KerasTensor((1, side, side, 3)), training=False))
+        self.head(keras.KerasTensor((1, 1, CELLS, CELLS, self.settings.channels)))
         self.built = True
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, Any]:
@@ -154,8 +156,7 @@ class FasterRCNN(Detector):
 
     def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
         """The pyramid's maps, and one more that is every second pixel of the last."""
-        maps = self.backbone(pixels, training=training)
-        levels = self.pyramid(maps[-len(self.strides) :], training=training)
+        levels = self.pyramid(self.backbone(pixels, training=training), training=training)
         return [*levels, levels[-1][:, ::2, ::2]]
 
     def level_shapes(self) -> list[tuple[int, int]]:
@@ -176,21 +177,21 @@ class FasterRCNN(Detector):
         self, levels: Sequence[Tensor], regions: Tensor, is_used: Tensor, training: bool | None
     ) -> dict[str, Tensor]:
         read = roi_align(levels[:-1], self.strides, regions, CELLS, READINGS)
-        return self.head(ops.cast(read, self.compute_dtype), training=training, is_used=is_used)
+        return self.head(read, training=training, is_used=is_used)
 
     # --- learning ---
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None) -> dict[str, Tensor]:
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
         """Without a seed the same anchors and regions are drawn each time."""
         seed, settings = 0 if seed is None else seed, self.settings
-        levels = self.levels(self.prepared(images), training=True)
+        levels = self.levels(self.prepared(images), training)
         raw = self.proposer(levels)
         matches = self.match_anchors(targets)
         chosen = sample(
             matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, seed
         )  # fmt: skip
         regions = self.learned(self.proposals(raw, training=True), targets, seed)
-        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training=True)
+        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training)
         return {**self.anchor_losses(raw, targets, matches, chosen), **self.region_losses(outputs, regions)}
 
     def match_anchors(self, targets: Targets) -> Matches:
@@ -232,7 +233,7 @@ class FasterRCNN(Detector):
         return Learned(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
 
     def region_losses(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Tensor]:
-        """A region's box is judged by the four outputs of its own class; both sums over the number of all regions of the batch."""
+        """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
         count = ops.sum(ops.cast(regions.is_used, "float32"))
         naming = losses.cross_entropy(outputs["classes"], regions.label)
         is_own = regions.label[..., None] == ops.arange(self.outputs_per_region, dtype="int32")
@@ -255,8 +256,8 @@ class FasterRCNN(Detector):
         return self.detections_of({**outputs, "regions": regions}, sizes)
 
     def detections_of(self, raw: dict[str, Any], sizes: Tensor | None = None) -> Detections:
-        """Suppression sees the `most_candidates` likeliest pairs of region and class. What it leaves is exact, as only a likelier box can
-        suppress another: detections can be missing only where it leaves fewer than `most_detections`, and there were more pairs."""
+        """Suppression sees the `most_candidates` likeliest pairs of region and class. What it leaves is exact, as only a likelier
+        box can suppress another; some are missing only where it leaves fewer than `most_detections` and there were more pairs."""
         settings = self.settings
         regions = raw["regions"]
         scores = ops.softmax(ops.cast(raw["classes"], "float32"), axis=-1)[..., 1:]
@@ -273,10 +274,10 @@ class FasterRCNN(Detector):
 
 
 def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[int, ...]]:
-    """And the strides of its maps that the pyramid takes, which are its last ones."""
+    """And the strides of its maps. MobileNet's two have the same; regions are read from the first."""
     if settings.backbone == "resnet":
         return ResNet(settings.blocks, settings.width, norms, settings.remat), (4, 8, 16, 32)
-    raise NotImplementedError
+    return MobileNetV3(norms, remat=settings.remat), (32, 32)
 
 
 def _sum_where(is_used: Tensor, values: Tensor) -> Tensor:

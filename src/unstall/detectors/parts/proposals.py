@@ -38,8 +38,8 @@ def propose(
 ) -> Proposals:
     """From logits (batch, anchors) and codes (batch, anchors, 4) of each level. Nothing learns through it: no gradient passes.
 
-    Of each level the best are cut to the image's extent (height, width) and suppressed among themselves; of what stays the `most` best.
-    All levels are suppressed at once, as if they were images of one batch: the shorter ones are filled up with what does not count.
+    Of each level the best are cut to the image's extent (height, width) and suppressed among themselves; of what stays the
+    `most` best. All levels are suppressed at once, as if they were images of one batch: the shorter ones are filled up.
     """
     levels = [
         _best_of_level(ops.stop_gradient(level_logits), ops.stop_gradient(level_codes), level_anchors, extent, most_per_level)
@@ -56,9 +56,7 @@ def propose(
     return Proposals(at(ops.reshape(boxes, (-1, len(levels) * longest, 4)), place), scores > 0)
 
 
-def _best_of_level(
-    logits: Tensor, codes: Tensor, anchors: Anchors, extent: tuple[Any, Any], most: int
-) -> tuple[Tensor, Tensor]:
+def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tuple[Any, Any], most: int) -> tuple[Tensor, Tensor]:
     """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image has no score."""
     logits, place = ops.top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)

@@ -8,13 +8,13 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv
+from unstall.detectors.parts.layers import BatchNorm, Conv, Keyed
 from unstall.detectors.parts.resnet import Norms
 
 SPREAD = 0.01  # of the proposer's first weights
 
 
-class RegionProposer(keras.layers.Layer):  # type: ignore[misc]
+class RegionProposer(Keyed, keras.layers.Layer):  # type: ignore[misc]
     """The same convolutions for every level; for each anchor a logit that there is an object, and the codes of its box."""
 
     def __init__(self, channels: int, convs: int, anchors_per_cell: int, name: str = "rpn.head") -> None:
@@ -40,7 +40,17 @@ class RegionProposer(keras.layers.Layer):  # type: ignore[misc]
         return {"objects": objects, "anchor_codes": codes}
 
 
-class RegionHead(keras.layers.Layer):  # type: ignore[misc]
+class Dense(Keyed, keras.layers.Dense):  # type: ignore[misc]
+    """`flattened_from` is the shape that its inputs had before they were put in a row. Published weights have them in the order
+    channel, row, column; here they come in the order row, column, channel."""
+
+    def __init__(self, units: int, name: str, flattened_from: tuple[int, int, int] | None = None) -> None:
+        start = keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")
+        super().__init__(units, kernel_initializer=start, name=name)
+        self.flattened_from = flattened_from
+
+
+class RegionHead(Keyed, keras.layers.Layer):  # type: ignore[misc]
     """Regions (batch, n, cells, cells, channels) to class logits and, for each class by itself, the codes of a box.
 
     Without convolutions two layers of `units`; with them, each has a norm, and one layer of `units` follows.
@@ -57,11 +67,9 @@ class RegionHead(keras.layers.Layer):  # type: ignore[misc]
         ]
         self.norms: list[BatchNorm] = [norms.make(f"{head}.{number}.1") for number in range(convs)]
         keys = [f"{head}.{convs + 1}"] if convs else [f"{head}.fc6", f"{head}.fc7"]
-        self.hidden = [_dense(units, key) for key in keys]
-        # Published weights have the rows of the first in the order channel, row, column; ours are in the order row, column, channel.
-        self.hidden[0].flattened_from = (cells, cells, channels)
-        self.classes = _dense(outputs, f"{name}.box_predictor.cls_score")
-        self.codes = _dense(outputs * 4, f"{name}.box_predictor.bbox_pred")
+        self.hidden = [Dense(units, keys[0], (cells, cells, channels)), *(Dense(units, key) for key in keys[1:])]
+        self.classes = Dense(outputs, f"{name}.box_predictor.cls_score")
+        self.codes = Dense(outputs * 4, f"{name}.box_predictor.bbox_pred")
 
     def call(self, regions: Tensor, training: bool | None = None, is_used: Tensor | None = None) -> dict[str, Tensor]:
         """Norms that learn take their statistics from the regions that are used alone."""
@@ -80,8 +88,3 @@ class RegionHead(keras.layers.Layer):  # type: ignore[misc]
             "classes": ops.reshape(classes, (-1, count, classes.shape[-1])),
             "boxes": ops.reshape(codes, (-1, count, codes.shape[-1])),
         }
-
-
-def _dense(units: int, name: str) -> keras.layers.Dense:
-    start = keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")
-    return keras.layers.Dense(units, kernel_initializer=start, name=name)

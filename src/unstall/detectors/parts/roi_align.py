@@ -23,8 +23,8 @@ def roi_align(features: Sequence[Tensor], strides: Sequence[int], regions: Tenso
     """Features (batch, height, width, channels) of each level and regions (batch, n, 4) in pixels of the input, to float32
     (batch, n, side, side, channels): each cell is the mean of samples × samples readings.
 
-    Each reading lies between two rows and two columns of pixels, so that a cell is a sum of (2 · samples)² pixels. Of two levels with the
-    same stride the first is read.
+    Each reading lies between two rows and two columns of pixels, so that a cell is a sum of (2 · samples)² pixels. Of two levels
+    with the same stride the first is read.
     """
     lowest, highest = round(math.log2(strides[0])), round(math.log2(strides[-1]))
     features, strides = features[: highest - lowest + 1], strides[: highest - lowest + 1]
@@ -54,15 +54,15 @@ def level_of(regions: Tensor, lowest: int, highest: int) -> Tensor:
 
 
 def _in_one(features: Sequence[Tensor]) -> Tensor:
-    """(batch, pixels of all levels, channels) in float32: what is read is weighed in it, and the gradients of the many readings of
-    one pixel are added in it."""
+    """(batch, pixels of all levels, channels) in float32: what is read is weighed in it, and the gradients of the many readings
+    of one pixel are added in it."""
     flat = [ops.reshape(feature, (-1, feature.shape[1] * feature.shape[2], feature.shape[3])) for feature in features]
     return ops.cast(ops.concatenate(flat, axis=1), "float32")
 
 
 def _pixels(begin: Tensor, end: Tensor, size: Tensor, side: int, samples: int) -> tuple[Tensor, Tensor]:
-    """Along one axis: the pixels (batch, n, side, 2 · samples) that each cell is made of, and their weights; nothing where a reading
-    lies a whole pixel outside."""
+    """Along one axis: the pixels (batch, n, side, 2 · samples) that each cell is made of, and their weights; nothing where a
+    reading lies a whole pixel outside."""
     length = ops.maximum(end - begin, 1.0)
     steps = (np.arange(side * samples, dtype=np.float32) + 0.5) / (side * samples)
     places = begin[..., None] + length[..., None] * steps

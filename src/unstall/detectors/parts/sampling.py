@@ -20,8 +20,8 @@ class Sample(NamedTuple):
 def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: float, seed: Any) -> Sample:
     """`count` of the candidates (batch, n): objects up to their share, background for the rest, each drawn without return.
 
-    Those with the largest of as many random numbers are drawn. Where `count` is as large as all candidates together, and the share of
-    the objects too, all of them are: nothing is left to chance then, which is how losses are compared with another program's.
+    Those with the largest of as many random numbers are drawn. Where `count` and the share of the objects are larger than all
+    candidates, all of them are: nothing is left to chance then, which is how losses are compared with another program's.
     """
     candidates = is_object.shape[1]
     count, most_objects = min(count, candidates), min(int(count * object_share), candidates)
