@@ -16,7 +16,7 @@ from unstall.detectors.parts.layers import leaf_layers
 from unstall.detectors.parts.proposals import Proposals
 from unstall.detectors.parts.sampling import Sample
 
-SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96))
+SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96), classes=3)
 ALL = 10**6  # more samples than there are anchors and regions: nothing is left to chance
 MOST_BOXES = 4
 

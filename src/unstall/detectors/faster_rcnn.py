@@ -17,6 +17,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
@@ -34,18 +35,20 @@ from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNe
 from unstall.detectors.parts.roi_align import roi_align
 from unstall.detectors.parts.sampling import Sample, at, sample
 from unstall.detectors.retinanet import IMAGENET_MEAN, IMAGENET_STD, extent
+from unstall.errors import WrongInput
 
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages
 CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a cell
 LEAST_SIDE_PX = 1e-2  # of a detection
+Backbone = Literal["resnet", "mobilenet_v3_large"]
 
 
 @dataclass(frozen=True)
 class FasterRCNNSettings:
     classes: int = 90  # without background
     image_px: tuple[int, int] = (800, 800)  # height, width
-    backbone: Literal["resnet", "mobilenet_v3_large"] = "resnet"
+    backbone: Backbone = "resnet"
     anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))
     anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
     # the first stage
@@ -79,6 +82,27 @@ class FasterRCNNSettings:
     precision: Precision = "float32"
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
 
+    def __post_init__(self) -> None:
+        ranges.image_size(self)
+        ranges.one_of(self, Backbone, "backbone")
+        ranges.one_of(self, Precision, "precision")
+        ranges.flags(self, "frozen_norms", "pyramid_norms", "remat")
+        ranges.whole(self, 1, None, "classes", "anchor_samples", "region_samples", "proposer_convs", "head_units")
+        ranges.whole(self, 1, None, "most_candidates", "most_detections", "width", "channels")
+        ranges.whole(self, 0, None, "head_convs")
+        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks", "most_per_level", "most_proposals")
+        ranges.as_many(self, 2, "in training and in detection", "most_per_level", "most_proposals")
+        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
+        ranges.share(self, "anchor_foreground_iou", "anchor_background_iou", "anchor_object_share", "proposal_most_iou")
+        ranges.share(self, "proposal_least_score", "region_foreground_iou", "region_object_share", "least_score", "most_iou")
+        ranges.ordered(self, "anchor_background_iou", "anchor_foreground_iou")
+        ranges.at_least(self, 0, "norm_epsilon")
+        is_resnet = self.backbone == "resnet"
+        ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes_px")
+        ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_stages")
+        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
+            raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
+
 
 VARIANTS = {
     "fasterrcnn_resnet50_fpn": FasterRCNNSettings(),
@@ -91,7 +115,7 @@ VARIANTS = {
         proposal_least_score=0.05,
     ),
     "faster_rcnn_tiny": FasterRCNNSettings(
-        classes=3,
+        classes=6,  # of the embedded shapes
         image_px=(128, 128),
         blocks=(1, 1, 1, 1),
         width=16,

@@ -75,11 +75,9 @@ class RegionHead(Keyed, keras.layers.Layer):  # type: ignore[misc]
         """Norms that learn take their statistics from the regions that are used alone."""
         _, count, cells, _, channels = regions.shape
         x = ops.reshape(regions, (-1, cells, cells, channels))
-        mask = None
-        if is_used is not None:
-            mask = ops.broadcast_to(ops.reshape(is_used, (-1, 1, 1)), ops.shape(x)[:3])
+        counts = None if is_used is None else ops.reshape(is_used, (-1,))
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            x = ops.relu(norm(conv(x), training=training, mask=mask))
+            x = ops.relu(norm(conv(x), training=training, counts=counts))
         x = ops.reshape(x, (-1, cells * cells * channels))
         for layer in self.hidden:
             x = ops.relu(layer(x))
