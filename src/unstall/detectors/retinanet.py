@@ -30,8 +30,6 @@ from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
-HEAD_CONVS = 4
-GROUPS = 32  # of group norm
 LEVELS = 5  # of the pyramid
 
 
@@ -44,32 +42,34 @@ def three_sizes(px: int) -> tuple[int, ...]:
 class RetinaNetSettings:
     classes: int = 90  # without background: there is one more output, which never learns an object, as in the published weights
     image_px: tuple[int, int] = (800, 800)  # height, width
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = tuple(three_sizes(px) for px in (32, 64, 128, 256, 512))
+    anchor_sizes_px: tuple[tuple[float, ...], ...] = tuple(three_sizes(px) for px in (32, 64, 128, 256, 512))  # of each level
     anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
-    focal_alpha: float = 0.25
-    focal_gamma: float = 2.0
-    box_loss: Literal["l1", "giou"] = "l1"
-    foreground_iou: float = 0.5
-    background_iou: float = 0.4
-    least_score: float = 0.05
-    most_iou: float = 0.5
+    focal_alpha: float = 0.25  # what an object weighs; background weighs the rest to 1
+    focal_gamma: float = 2.0  # how much less the easy ones weigh; 0: they weigh the same
+    box_loss: Literal["l1", "giou"] = "l1"  # of codes, or of the boxes themselves
+    foreground_iou: float = 0.5  # an anchor that overlaps a box by this learns it
+    background_iou: float = 0.4  # one that overlaps none by this learns background; between, nothing
+    least_score: float = 0.05  # of a detection
+    most_iou: float = 0.5  # of two detections of one class
     most_candidates: int = 1000  # of a level, that suppression sees
-    most_detections: int = 300
+    most_detections: int = 300  # of an image
     trainable_stages: int = 3  # of the backbone's five
-    frozen_norms: bool = True
-    norm_epsilon: float = 1e-5
+    frozen_norms: bool = True  # batch norms of the backbone use the statistics that came with the weights
+    norm_epsilon: float = 1e-5  # of the backbone's norms
+    head_convs: int = 4  # before the output of each head
     group_norm: bool = False  # in the heads
+    groups: int = 32  # of group norm
     coarse_from_backbone: bool = False  # the sixth level from the backbone's last map rather than from the pyramid's
     prior: float = 0.01  # of an object, that the class outputs begin with
-    blocks: tuple[int, ...] = RESNET50
-    width: int = STEM_CHANNELS
-    channels: int = CHANNELS
-    precision: Precision = "float32"
+    blocks: tuple[int, ...] = RESNET50  # of the backbone's four stages
+    width: int = STEM_CHANNELS  # channels of the backbone's first convolution
+    channels: int = CHANNELS  # of the pyramid and the heads
+    precision: Precision = "float32"  # that layers compute in; weights and losses stay in float32
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
 
     def __post_init__(self) -> None:
         ranges.image_size(self)
-        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "channels")
+        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "channels", "head_convs", "groups")
         ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks")
         ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes_px")
         ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
@@ -84,8 +84,8 @@ class RetinaNetSettings:
             raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
         if self.prior in (0, 1):
             raise WrongInput(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
-        if self.group_norm and self.channels % GROUPS:
-            raise WrongInput(f"channels: expected a multiple of {GROUPS}, as group_norm is on. Received: {self.channels}")
+        if self.group_norm and self.channels % self.groups:
+            raise WrongInput(f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}")
 
 
 VARIANTS = {
@@ -93,17 +93,20 @@ VARIANTS = {
     "retinanet_resnet50_fpn_v2": RetinaNetSettings(
         box_loss="giou", frozen_norms=False, group_norm=True, coarse_from_backbone=True, trainable_stages=5
     ),
+    # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
     "retinanet_tiny": RetinaNetSettings(
-        classes=6,  # of the embedded shapes
+        classes=6,
         image_px=(128, 128),
+        anchor_sizes_px=tuple(three_sizes(px) for px in (12, 24, 48, 96, 192)),
+        box_loss="giou",
+        trainable_stages=5,
+        frozen_norms=False,
+        group_norm=True,
+        groups=8,
+        head_convs=2,
         blocks=(1, 1, 1, 1),
         width=16,
-        channels=32,
-        group_norm=True,
-        frozen_norms=False,
-        anchor_sizes_px=tuple(three_sizes(px) for px in (16, 32, 64, 128, 256)),
-        trainable_stages=5,
-        box_loss="giou",
+        channels=64,
     ),
 }
 
@@ -117,10 +120,10 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
         channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
             Conv(channels, 3, use_bias=has_bias, kernel_initializer=normal, name=f"{name}.conv.{number}.0")
-            for number in range(HEAD_CONVS)
+            for number in range(settings.head_convs)
         ]
-        groups = range(HEAD_CONVS if settings.group_norm else 0)
-        self.norms = [GroupNorm(GROUPS, name=f"{name}.conv.{number}.1") for number in groups]
+        normed = range(settings.head_convs if settings.group_norm else 0)
+        self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
         self.output_conv = Conv(filters, 3, kernel_initializer=normal, bias_initializer=start, name=f"{name}.{output}")
 

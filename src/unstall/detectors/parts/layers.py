@@ -1,11 +1,11 @@
 """Convolutions and norms as the published detectors have them: padded evenly on both sides, named by their key in torchvision.
 
-The key is what weights are found by: the layer `backbone.body.conv1` takes `backbone.body.conv1.weight`.
+The name is what weights are found by: the layer `backbone.body.conv1` takes `backbone.body.conv1.weight`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
+Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers of a shape the same numbers
 LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
 
@@ -30,13 +31,19 @@ def precision(name: Precision) -> Iterator[None]:
         keras.config.set_dtype_policy(before)
 
 
-class Keyed:
-    """Stands before the layer's own class. The key has dots; the layer's name has hyphens for them, as not every backend takes
-    a dot in the name of a variable."""
+def he_normal() -> Any:
+    """By the channels that come out, as torchvision begins."""
+    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
 
-    def __init__(self, *values: Any, name: str, **more: Any) -> None:
-        super().__init__(*values, name=name.replace(".", "-"), **more)  # type: ignore[call-arg]
-        self.key = name
+
+class Keyed:
+    """Stands before the class of a layer that has variables. The layer's name has the dots of its key; the paths of its variables
+    have hyphens for them, as not every backend takes a dot there."""
+
+    def add_weight(self, *values: Any, **more: Any) -> Any:
+        variable = super().add_weight(*values, **more)  # type: ignore[misc]
+        variable._path = variable.path.replace(".", "-")
+        return variable
 
 
 class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
@@ -119,7 +126,7 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
             told.append((self, mean, variance))
 
 
-class GroupNorm(keras.layers.GroupNormalization):  # type: ignore[misc]
+class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
     """As PyTorch's, in float32 inside."""
 
     def __init__(self, groups: int, *, name: str, epsilon: float = 1e-5) -> None:

@@ -13,12 +13,10 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, Keyed
-from unstall.detectors.parts.remat import recomputed
+from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, Start, computed_again, he_normal
 from unstall.detectors.parts.resnet import Norms
 
 Activation = Literal["relu", "relu6", "hard_silu"]
-Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers the same numbers
 
 STEM_CHANNELS = 16
 STAGES = (0, 2, 4, 7, 13, 16)  # the features that a stage begins with: the stem, those that halve the map, the last
@@ -58,18 +56,13 @@ TAIL = (
 SPLIT = 1 + len(BLOCKS)  # the feature that SSDLite reads from inside: the first of the tail
 
 
-def he_normal() -> Any:
-    """By the channels that come out, as torchvision begins."""
-    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
-
-
 def divisible(channels: float) -> int:
     """The nearest multiple of eight, but never a tenth less than asked for."""
     rounded = max(CHANNEL_STEP, int(channels + CHANNEL_STEP / 2) // CHANNEL_STEP * CHANNEL_STEP)
     return rounded if rounded >= 0.9 * channels else rounded + CHANNEL_STEP
 
 
-class ConvNorm(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class ConvNorm(keras.layers.Layer):  # type: ignore[misc]
     """A convolution, a norm and, where one is given, an activation: keys `0` and `1`. Without filters each channel by itself."""
 
     def __init__(
@@ -92,7 +85,7 @@ class ConvNorm(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return getattr(ops, self.activation)(x) if self.activation else x
 
 
-class SqueezeExcite(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class SqueezeExcite(keras.layers.Layer):  # type: ignore[misc]
     """Weighs each channel by what all of them are on average."""
 
     def __init__(self, channels: int, name: str, start: Start | None = None) -> None:
@@ -106,10 +99,11 @@ class SqueezeExcite(Keyed, keras.layers.Layer):  # type: ignore[misc]
         return x * ops.hard_sigmoid(self.fc2(ops.relu(self.fc1(weight))))
 
 
-class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class InvertedResidual(keras.layers.Layer):  # type: ignore[misc]
     """Widens, filters, weighs and narrows; added to what came in where the shape is the same.
 
-    `name.block.0` to `name.block.3` are its parts. What is missing (nothing to widen, no weighing) takes no number.
+    `name.block.0` to `name.block.3` are its parts. What is missing (nothing to widen, no weighing) takes no number. With `keys`
+    of its own for the parts it is the block that SSDLite cuts in two, and gives what it has widened, too.
     """
 
     def __init__(
@@ -118,6 +112,7 @@ class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         key = keys or (lambda part: f"{name}.block.{part}")
+        self.shows_widened = keys is not None
         self.adds = block.stride == 1 and channels == block.filters
         part = 0
         self.widen = self.weigh = None
@@ -131,19 +126,16 @@ class InvertedResidual(Keyed, keras.layers.Layer):  # type: ignore[misc]
             part += 1
         self.narrow = ConvNorm(block.filters, 1, norms, None, key(part), start=start)
 
-    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
-        y = self.finished(self.widened(x, training), training)
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor | tuple[Tensor, Tensor]:
+        widened = self.widen(x, training=training) if self.widen else x
+        y = self.filter(widened, training=training)
+        y = self.narrow(self.weigh(y) if self.weigh else y, training=training)
+        if self.shows_widened:
+            return widened, y
         return x + y if self.adds else y
 
-    def widened(self, x: Tensor, training: bool | None) -> Tensor:
-        return self.widen(x, training=training) if self.widen else x
 
-    def finished(self, y: Tensor, training: bool | None) -> Tensor:
-        y = self.filter(y, training=training)
-        return self.narrow(self.weigh(y) if self.weigh else y, training=training)
-
-
-class MobileNetV3(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
     """Images to the maps of the features named in `outputs`. A reduced tail has half the channels from feature 13 on.
 
     With `splits` the keys are those of SSDLite, which cuts the network in two inside of feature 13: `name.0.0` to `name.0.12`,
@@ -156,31 +148,30 @@ class MobileNetV3(Keyed, keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         self.outputs_of, self.splits, self.remat = tuple(outputs), splits, remat
-        self.features: list[Any] = [ConvNorm(STEM_CHANNELS, 3, norms, "hard_silu", self._key_of(0), stride=2, start=start)]
+        self.features: list[Any] = [ConvNorm(STEM_CHANNELS, 3, norms, "hard_silu", self._key(0), stride=2, start=start)]
         channels = STEM_CHANNELS
         for number, block in enumerate((*BLOCKS, *narrower(TAIL, 2 if reduced_tail else 1)), start=1):
             keys = self._key_inside_split if splits and number == SPLIT else None
-            self.features.append(InvertedResidual(block, channels, norms, self._key_of(number), start, keys))
+            self.features.append(InvertedResidual(block, channels, norms, self._key(number), start, keys))
             channels = block.filters
-        last = self._key_of(len(self.features))
+        last = self._key(len(self.features))
         self.features.append(ConvNorm(LAST_EXPANSION * channels, 1, norms, "hard_silu", last, start=start))
 
-    def _key_of(self, number: int) -> str:
+    def _key(self, number: int) -> str:
         if not self.splits:
-            return f"{self.key}.{number}"
-        return f"{self.key}.0.{number}" if number < SPLIT else f"{self.key}.1.{number - SPLIT}"
+            return f"{self.name}.{number}"
+        return f"{self.name}.0.{number}" if number < SPLIT else f"{self.name}.1.{number - SPLIT}"
 
     def _key_inside_split(self, part: int) -> str:
-        return f"{self.key}.0.{SPLIT}" if part == 0 else f"{self.key}.1.0.{part}"
+        return f"{self.name}.0.{SPLIT}" if part == 0 else f"{self.name}.1.0.{part}"
 
     def call(self, x: Tensor, training: bool | None = None) -> list[Tensor]:
         maps = {}
         for number, feature in enumerate(self.features):
             if self.splits and number == SPLIT:
-                maps[number] = feature.widened(x, training)
-                x = feature.finished(maps[number], training)
+                maps[number], x = feature(x, training=training)
                 continue
-            maps[number] = x = recomputed(feature, x, training) if self.remat and training else feature(x, training=training)
+            maps[number] = x = computed_again(feature, x) if self.remat and training else feature(x, training=training)
         return [maps[number] for number in self.outputs_of]
 
     def freeze(self, trainable_stages: int) -> None:
