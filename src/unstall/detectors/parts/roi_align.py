@@ -64,7 +64,7 @@ def _pixels(begin: Tensor, end: Tensor, size: Tensor, side: int, samples: int) -
     """Along one axis: the pixels (batch, n, side, 2 · samples) that each cell is made of, and their weights; nothing where a
     reading lies a whole pixel outside."""
     length = ops.maximum(end - begin, 1.0)
-    steps = (np.arange(side * samples, dtype=np.float32) + 0.5) / (side * samples)
+    steps = ops.convert_to_tensor((np.arange(side * samples, dtype=np.float32) + 0.5) / (side * samples))
     places = begin[..., None] + length[..., None] * steps
     size = size[..., None]
     inside = ops.cast((places >= -1.0) & (places <= ops.cast(size, "float32")), "float32")
