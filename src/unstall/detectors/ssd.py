@@ -1,6 +1,6 @@
 """SSD: one stage, boxes of set shapes on maps of several sizes, and a loss that counts only the hardest background.
 
-Papers: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
+Paper: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
 "MobileNetV2", 2018. As torchvision trains and runs them; its published weights on COCO score AP 25.1 (`ssd300_vgg16`) and 21.3
 (`ssdlite320_mobilenet_v3_large`).
 """
@@ -189,7 +189,7 @@ class SSD(Detector):
         self.grids = self.level_shapes()
         self.build_all()
         self.backbone.freeze(settings.trainable_stages)
-        steps = (None,) * len(per_cell) if is_lite else VGG_STEPS_PX
+        steps = None if is_lite else VGG_STEPS_PX
         self.anchors = default_boxes(settings.image_px, self.grids, settings.scales, settings.ratios, steps)
 
     def _make_vgg(self) -> None:
