@@ -14,7 +14,7 @@ from unstall.detectors import build
 from unstall.detectors.detector import Targets
 from unstall.detectors.ssd import Scaled
 
-PX = (96, 128)
+PX = (64, 96)
 SMALL = {"image_px": PX, "width": 4, "convs": (1, 1, 1, 1, 1), "classes": 5}
 TOLERANCE = 2e-4
 
@@ -115,7 +115,7 @@ def test_detections_are_those_of_the_reference() -> None:
     detector = small(least_score=0.05, most_detections=40)
     logits, codes, _ = drawn(len(detector.anchors), detector.settings.classes)
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-    sizes = np.array([PX, (50, 128), (96, 70)], np.int32)
+    sizes = np.array([PX, (50, 96), (64, 70)], np.int32)
     boxes, scores, classes = (array(each) for each in detector.detections_of(raw, sizes))
     for image, (height, width) in enumerate(sizes):
         shares = reference.softmax(logits[image].astype(np.float64))[:, 1:]
