@@ -26,6 +26,7 @@ from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.parts.starts import normal
 from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -116,16 +117,16 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
-        normal = keras.initializers.RandomNormal(stddev=0.01)
+        small = normal(0.01)
         channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
-            Conv(channels, 3, use_bias=has_bias, kernel_initializer=normal, name=f"{name}.conv.{number}.0")
+            Conv(channels, 3, use_bias=has_bias, kernel_initializer=small, name=f"{name}.conv.{number}.0")
             for number in range(settings.head_convs)
         ]
         normed = range(settings.head_convs if settings.group_norm else 0)
         self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
-        self.output_conv = Conv(filters, 3, kernel_initializer=normal, bias_initializer=start, name=f"{name}.{output}")
+        self.output_conv = Conv(filters, 3, kernel_initializer=small, bias_initializer=start, name=f"{name}.{output}")
 
     def call(self, x: Tensor) -> Tensor:
         for number, conv in enumerate(self.convs):

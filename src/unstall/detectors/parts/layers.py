@@ -5,7 +5,7 @@ The name is what weights are found by: the layer `backbone.body.conv1` takes `ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -14,9 +14,9 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.starts import glorot_uniform
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
-Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers of a shape the same numbers
 ALIGNED_TO = 8  # channels: matrix units read 16 bytes at a time; cuDNN copies what is not laid so, several times a step
 LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
@@ -30,11 +30,6 @@ def precision(name: Precision) -> Iterator[None]:
         yield
     finally:
         keras.config.set_dtype_policy(before)
-
-
-def he_normal() -> Any:
-    """By the channels that come out, as torchvision begins."""
-    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
 
 
 class Keyed:
@@ -56,6 +51,7 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         around = dilation * (size - 1) // 2 if pad is None else pad
         is_same = stride == 1 and around == dilation * (size - 1) // 2
         padding = "same" if is_same and around else "valid"
+        more.setdefault("kernel_initializer", glorot_uniform())
         super().__init__(filters, size, strides=stride, dilation_rate=dilation, padding=padding, **more)
         self._around = 0 if is_same else around
 
@@ -103,6 +99,7 @@ class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     """The same, each channel by itself."""
 
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
+        more.setdefault("depthwise_initializer", glorot_uniform())
         super().__init__(size, strides=stride, dilation_rate=dilation, padding="same" if stride == 1 else "valid", **more)
         self._around = 0 if stride == 1 else dilation * (size - 1) // 2
 
