@@ -41,6 +41,7 @@ REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages
 CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a cell
 LEAST_SIDE_PX = 1e-2  # of a detection
+UNIT_BOX = np.array([0, 0, 1, 1], np.float32)  # in the place of a region that is compared with nothing: it has sides
 Backbone = Literal["resnet", "mobilenet_v3_large"]
 
 
@@ -264,7 +265,7 @@ class FasterRCNN(Detector):
         codes = ops.reshape(ops.cast(outputs["boxes"], "float32"), (-1, *is_own.shape[1:], 4))
         codes = ops.sum(ops.where(is_own[..., None], codes, 0.0), axis=2)
         is_object = regions.label > 0
-        anchors = ops.where(is_object[..., None], regions.boxes, [0.0, 0.0, 1.0, 1.0])
+        anchors = ops.where(is_object[..., None], regions.boxes, ops.convert_to_tensor(UNIT_BOX))
         distance = losses.smooth_l1(codes, box.encode(regions.wanted, anchors, REGION_CODE_WEIGHTS), BETA)
         return {
             "class": losses.share(_sum_where(regions.is_used, naming), count),

@@ -28,6 +28,7 @@ def roi_align(features: Sequence[Tensor], strides: Sequence[int], regions: Tenso
     """
     lowest, highest = round(math.log2(strides[0])), round(math.log2(strides[-1]))
     features, strides = features[: highest - lowest + 1], strides[: highest - lowest + 1]
+    regions = ops.convert_to_tensor(regions)
     level = level_of(regions, lowest, highest) - lowest
     heights, widths = (np.array([feature.shape[axis] for feature in features], np.int32) for axis in (1, 2))
     begins = np.concatenate([[0], np.cumsum(heights * widths)[:-1]]).astype(np.int32)
@@ -64,8 +65,8 @@ def _pixels(begin: Tensor, end: Tensor, size: Tensor, side: int, samples: int) -
     """Along one axis: the pixels (batch, n, side, 2 · samples) that each cell is made of, and their weights; nothing where a
     reading lies a whole pixel outside."""
     length = ops.maximum(end - begin, 1.0)
-    steps = ops.convert_to_tensor((np.arange(side * samples, dtype=np.float32) + 0.5) / (side * samples))
-    places = begin[..., None] + length[..., None] * steps
+    steps = (np.arange(side * samples, dtype=np.float32) + 0.5) / (side * samples)
+    places = begin[..., None] + length[..., None] * ops.convert_to_tensor(steps)
     size = size[..., None]
     inside = ops.cast((places >= -1.0) & (places <= ops.cast(size, "float32")), "float32")
     places = ops.minimum(ops.maximum(places, 0.0), ops.cast(size - 1, "float32"))

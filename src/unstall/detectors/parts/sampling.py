@@ -43,7 +43,7 @@ def at(values: Tensor, place: Tensor) -> Tensor:
     Whole rows are read image by image: `take_along_axis` would look up each of the k by itself on some backends, and one long
     table of all images would have to be gathered from all devices where the images are spread over several.
     """
-    place = ops.cast(place, "int32")
+    values, place = ops.convert_to_tensor(values), ops.cast(place, "int32")
     if len(values.shape) == 2:
         return ops.take_along_axis(values, place, axis=1)
     return ops.vectorized_map(lambda own: ops.take(own[0], own[1], axis=0), (values, place))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import keras
 import numpy as np
+import pytest
 from keras import ops
 
-from tests.detectors.parts.check_proposals import decoded, overlap
+from tests.detectors.differentiating import compiled
+from tests.detectors.parts.drawing import plain_iou
+from tests.detectors.parts.proposals_spec import decoded
 from unstall.detectors.detector import Targets
 from unstall.detectors.faster_rcnn import VARIANTS, FasterRCNN, FasterRCNNSettings, Learned
 from unstall.detectors.parts.layers import leaf_layers
@@ -19,6 +23,12 @@ from unstall.detectors.parts.sampling import Sample
 SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96), classes=3)
 ALL = 10**6  # more samples than there are anchors and regions: nothing is left to chance
 MOST_BOXES = 4
+
+
+@cache
+def made(**changes: Any) -> FasterRCNN:
+    """The small one with other settings. Made once: to draw first weights takes seconds."""
+    return FasterRCNN(replace(SMALL, **changes))
 
 
 def images(batch: int, settings: FasterRCNNSettings = SMALL, seed: int = 0) -> np.ndarray:
@@ -35,6 +45,13 @@ def targets(*of_images: list[tuple[float, float, float, float, int]]) -> Targets
 
 
 TWO_IMAGES = ([(8, 8, 40, 36, 0), (50, 20, 90, 60, 2)], [(20, 30, 44, 62, 1)])
+
+
+def losses_of(detector: FasterRCNN, seed: int = 0) -> Any:
+    """Compiled; norms stay as they are."""
+    pictures = images(2, detector.settings)
+    run = compiled(lambda *wanted: detector.training_losses(pictures, Targets(*wanted), seed, training=False))
+    return lambda wanted: run(*wanted)
 
 
 def numbers(values: dict[str, Any]) -> dict[str, float]:
@@ -55,7 +72,10 @@ def learned_numbers(detector: FasterRCNN) -> int:
     return total
 
 
-def check_as_many_numbers_are_learned_as_in_the_published_ones() -> None:
+@pytest.mark.skipif(
+    keras.backend.backend() != "torch", reason="the count is the same everywhere, and PyTorch is quickest to draw it"
+)
+def test_as_many_numbers_are_learned_as_in_the_published_ones() -> None:
     published = {
         "fasterrcnn_resnet50_fpn": 41_755_286,
         "fasterrcnn_resnet50_fpn_v2": 43_712_278,
@@ -65,32 +85,34 @@ def check_as_many_numbers_are_learned_as_in_the_published_ones() -> None:
     assert found == published, found
 
 
-def check_layers_have_the_published_keys() -> None:
-    second = replace(SMALL, proposer_convs=2, head_convs=4)
-    for settings, expected in (
-        (SMALL, ["rpn.head.conv.0.0", "roi_heads.box_head.fc6", "roi_heads.box_head.fc7"]),
+def test_layers_have_the_published_keys() -> None:
+    second = made(proposer_convs=2, head_convs=4)
+    for detector, expected in (
+        (made(), ["rpn.head.conv.0.0", "roi_heads.box_head.fc6", "roi_heads.box_head.fc7"]),
         (second, ["rpn.head.conv.1.0", "roi_heads.box_head.3.1", "roi_heads.box_head.5"]),
     ):
-        keys = {layer.key: layer for layer in leaf_layers(FasterRCNN(settings))}
+        keys = {layer.name: layer for layer in leaf_layers(detector)}
         both = ["rpn.head.cls_logits", "rpn.head.bbox_pred", "roi_heads.box_predictor.cls_score", "backbone.fpn.layer_blocks.3.0"]
         assert not {*expected, *both} - set(keys), sorted(keys)
-        first = keys["roi_heads.box_head.5" if settings is second else "roi_heads.box_head.fc6"]
+        first = keys["roi_heads.box_head.5" if detector is second else "roi_heads.box_head.fc6"]
         assert first.flattened_from == (7, 7, 32) and keys["roi_heads.box_predictor.cls_score"].flattened_from is None
 
 
-def check_levels_fit_their_anchors_whatever_the_size() -> None:
-    for px in ((64, 96), (65, 97), (100, 70)):
-        detector = FasterRCNN(replace(SMALL, image_px=px))
-        levels = detector.levels(detector.prepared(images(1, detector.settings)), training=False)
+def test_levels_fit_their_anchors_whatever_the_size() -> None:
+    for px in ((65, 97), (100, 70)):
+        detector = made(image_px=px)
+        levels = compiled(lambda pixels, own=detector: own.levels(own.prepared(pixels), training=False))(
+            images(1, detector.settings)
+        )
         assert [tuple(level.shape[1:3]) for level in levels] == detector.level_shapes(), px
         last, pooled = (ops.convert_to_numpy(level) for level in levels[-2:])
         assert (pooled == last[:, ::2, ::2]).all()
-        raw = detector.proposer(levels)
+        raw = compiled(detector.proposer)(levels)
         assert [each.shape[1] for each in raw["objects"]] == [len(each) for each in detector.anchors_of_level]
 
 
-def check_only_the_last_stages_learn() -> None:
-    trained = FasterRCNN(replace(SMALL, trainable_stages=2))
+def test_only_the_last_stages_learn() -> None:
+    trained = made(trainable_stages=2)
     paths = " ".join(variable.path for variable in trained.trainable_variables)
     assert "layer4" in paths and "layer3" in paths and "layer2" not in paths and "conv1/" not in paths.split("layer3")[0]
 
@@ -110,8 +132,8 @@ def encoded(wanted: np.ndarray, anchor: np.ndarray, weights: tuple[float, ...]) 
     return np.array([x / w, y / h, np.log(box_w / w), np.log(box_h / h)]) * weights
 
 
-def check_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
-    detector = FasterRCNN(SMALL)
+def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
+    detector = made()
     random = np.random.default_rng(1)
     raw = {
         "objects": [random.normal(size=(2, len(each))).astype("float32") for each in detector.anchors_of_level],
@@ -120,9 +142,9 @@ def check_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
     wanted = targets(*TWO_IMAGES)
     matches = detector.match_anchors(wanted)
     is_object, box_of = (ops.convert_to_numpy(each) for each in (matches.is_object, matches.box))
-    place = np.array([[*np.flatnonzero(is_object[image])[:3], 5, 900, 0] for image in range(2)])
-    chosen = np.array([[True] * 3 + [False] * 3] * 2)
-    used = np.array([[True] * 5 + [False], [True] * 4 + [False] * 2])
+    place = np.array([[*np.flatnonzero(is_object[image])[:2], 5, 900, 0] for image in range(2)])
+    chosen = np.array([[True] * 2 + [False] * 3] * 2)
+    used = np.array([[True] * 4 + [False], [True] * 3 + [False] * 2])
     found = numbers(
         detector.anchor_losses(raw, wanted, matches, Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used))))
     )
@@ -136,11 +158,11 @@ def check_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
             if is_one:
                 code = encoded(boxes[image, box_of[image, anchor]], detector.anchors[anchor], (1, 1, 1, 1))
                 distance += smooth_l1(codes[image, anchor] - code)
-    np.testing.assert_allclose([found["objectness"], found["proposal_box"]], [cross / 9, distance / 9], rtol=1e-5)
+    np.testing.assert_allclose([found["objectness"], found["proposal_box"]], [cross / 7, distance / 7], rtol=1e-5)
 
 
-def check_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
-    detector = FasterRCNN(SMALL)
+def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
+    detector = made()
     random = np.random.default_rng(2)
     label = np.array([[1, 3, 0, 0, 0], [2, 0, 0, 0, 0]], "int32")
     used = np.array([[True] * 5, [True, True, False, False, False]])
@@ -160,8 +182,8 @@ def check_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
     np.testing.assert_allclose([found["class"], found["box"]], [cross / 7, distance / 7], rtol=1e-5)
 
 
-def check_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> None:
-    detector = FasterRCNN(replace(SMALL, region_samples=ALL))
+def test_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> None:
+    detector = made(region_samples=ALL)
     proposed = np.zeros((2, 6, 4), "float32")
     proposed[0] = [[8, 8, 40, 38], [50, 22, 90, 60], [0, 0, 12, 12], [30, 30, 60, 60], [8, 8, 40, 36], [0, 0, 9, 9]]
     used = np.array([[True] * 4 + [False] * 2, [False] * 6])
@@ -175,37 +197,28 @@ def check_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> 
     assert is_used[1].sum() == 1 and label[1][is_used[1]].tolist() == [2]
     for image in range(2):
         for number in np.flatnonzero(is_used[image] & (label[image] > 0)):
-            assert overlap(boxes[image, number], wanted[image, number]) >= 0.5
+            assert plain_iou(boxes[image, number], wanted[image, number]) >= 0.5
 
 
-def check_losses_are_finite_whatever_the_batch_holds() -> None:
+def test_losses_are_finite_whatever_the_batch_holds() -> None:
+    losses = losses_of(made(head_convs=2, precision="mixed_bfloat16"))
     nothing: list[Any] = []
-    for wanted in (
-        targets(nothing, nothing),
-        targets(TWO_IMAGES[0], nothing),
-        targets([(0, 0, 96, 64, 0), (3, 3, 4, 4, 1)], nothing),
-    ):
-        for settings in (SMALL, replace(SMALL, head_convs=2, precision="mixed_bfloat16")):
-            detector = FasterRCNN(settings)
-            found = detector.training_losses(images(2), wanted, keras.random.SeedGenerator(0))
-            assert set(found) == set(detector.loss_names)
-            assert all(keras.backend.standardize_dtype(value.dtype) == "float32" for value in found.values())
-            assert np.isfinite(list(numbers(found).values())).all(), numbers(found)
-    empty = numbers(detector.training_losses(images(2), targets(nothing, nothing), keras.random.SeedGenerator(0)))
+    for wanted in (targets(TWO_IMAGES[0], nothing), targets([(0, 0, 96, 64, 0), (3, 3, 4, 4, 1)], nothing)):
+        found = numbers(losses(wanted))
+        assert np.isfinite(list(found.values())).all() and min(found.values()) > 0, found
+    empty = numbers(losses(targets(nothing, nothing)))
     assert empty["box"] == 0 and empty["proposal_box"] == 0 and empty["class"] > 0 and empty["objectness"] > 0
 
 
-def check_with_all_of_them_drawn_chance_has_no_part() -> None:
-    detector = FasterRCNN(replace(SMALL, anchor_samples=ALL, region_samples=ALL))
-    found = [
-        numbers(detector.training_losses(images(2), targets(*TWO_IMAGES), keras.random.SeedGenerator(seed), training=False))
-        for seed in (1, 2)
-    ]
+def test_with_all_of_them_drawn_chance_has_no_part() -> None:
+    detector = made(anchor_samples=ALL, region_samples=ALL)
+    found = [numbers(losses_of(detector, seed)(targets(*TWO_IMAGES))) for seed in (1, 2)]
     np.testing.assert_allclose(list(found[0].values()), list(found[1].values()), rtol=1e-5)
 
 
-def check_regions_that_are_not_used_leave_the_norms_alone() -> None:
-    detector = FasterRCNN(replace(SMALL, head_convs=1))
+def test_regions_that_are_not_used_leave_the_norms_alone() -> None:
+    detector = made(head_convs=1)
+    detector.head.norms[0].learn = lambda mean, variance: None  # the statistics of this batch are asked for, not kept
     regions = np.random.default_rng(3).normal(size=(1, 6, 7, 7, 32)).astype("float32")
     is_used = np.array([[True, True, True, True, False, False]])
     result = []
@@ -245,19 +258,18 @@ def found_plainly(raw: dict[str, Any], image: int, size: tuple[float, float], mo
     pairs.sort(key=lambda pair: -pair[0])
     stay: list[tuple[float, int, np.ndarray]] = []
     for pair in pairs:
-        if all(pair[1] != better[1] or overlap(pair[2], better[2]) <= 0.5 for better in stay):
+        if all(pair[1] != better[1] or plain_iou(pair[2], better[2]) <= 0.5 for better in stay):
             stay.append(pair)
     return stay[:most]
 
 
-def check_detections_are_those_of_the_plain_way() -> None:
+def test_detections_are_those_of_the_plain_way() -> None:
     for most_candidates, most in ((300, 100), (60, 20)):
-        detector = FasterRCNN(replace(SMALL, most_candidates=most_candidates, most_detections=most))
+        detector = made(most_candidates=most_candidates, most_detections=most)
         raw = raw_outputs(detector, 60, seed=most)
         sizes = np.array([[64, 96], [50, 80]], "float32")
-        boxes, scores, classes = (
-            ops.convert_to_numpy(each) for each in detector.detections_of(raw, ops.convert_to_tensor(sizes))
-        )
+        detections = compiled(lambda *given, own=detector: tuple(own.detections_of(*given)))
+        boxes, scores, classes = (ops.convert_to_numpy(each) for each in detections(raw, sizes))
         for image in range(2):
             expected = found_plainly(raw, image, tuple(sizes[image]), most)
             count = len(expected)
@@ -266,11 +278,12 @@ def check_detections_are_those_of_the_plain_way() -> None:
             np.testing.assert_allclose(boxes[image][:count], [b for _, _, b in expected], atol=1e-3)
 
 
-def check_detect_gives_what_the_raw_outputs_say() -> None:
-    detector = FasterRCNN(replace(SMALL, least_score=0.0, most_detections=30))
+def test_detect_gives_what_the_raw_outputs_say() -> None:
+    detector = made(least_score=0.0, most_detections=30)
     pictures = images(2)
-    whole = [ops.convert_to_numpy(each) for each in detector.detect(pictures)]
-    parts = [ops.convert_to_numpy(each) for each in detector.detections_of(detector(pictures, training=False))]
+    detect = compiled(lambda pixels: tuple(detector.detect(pixels)))
+    in_parts = compiled(lambda pixels: tuple(detector.detections_of(detector(pixels, training=False))))
+    whole, parts = ([ops.convert_to_numpy(each) for each in way(pictures)] for way in (detect, in_parts))
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
     assert (whole[2] >= 0).any()

@@ -7,19 +7,14 @@ import math
 import numpy as np
 from keras import ops
 
+from tests.detectors.differentiating import compiled
+from tests.detectors.parts.drawing import array, plain_iou
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.proposals import propose
 
 IMAGE = (96, 128)
 GRIDS = [(24, 32), (12, 16), (3, 4)]
 ANCHORS = pyramid_anchors(IMAGE, GRIDS, [(16,), (32,), (64,)], (0.5, 1.0, 2.0))
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    shared = max(width, 0) * max(height, 0)
-    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared
-    return shared / union if union > 0 else 0.0
 
 
 def decoded(code: np.ndarray, anchor: np.ndarray, height: float, width: float) -> np.ndarray:
@@ -33,7 +28,7 @@ def decoded(code: np.ndarray, anchor: np.ndarray, height: float, width: float) -
 def greedily(boxes: list[np.ndarray], most_iou: float) -> list[int]:
     stay: list[int] = []
     for number, own in enumerate(boxes):
-        if all(overlap(own, boxes[better]) <= most_iou for better in stay):
+        if all(plain_iou(own, boxes[better]) <= most_iou for better in stay):
             stay.append(number)
     return stay
 
@@ -62,12 +57,12 @@ def outputs(seed: int, batch: int = 2, spread: float = 0.4) -> tuple[list, list]
 
 def ours(logits: list, codes: list, sizes: np.ndarray | None, **how: float) -> tuple[np.ndarray, np.ndarray]:
     extent = (96.0, 128.0) if sizes is None else tuple(ops.convert_to_tensor(sizes[:, axis : axis + 1]) for axis in (0, 1))
-    tensors = ([ops.convert_to_tensor(each) for each in part] for part in (logits, codes))
-    result = propose(*tensors, ANCHORS, extent, most_iou=0.7, **how)  # type: ignore[arg-type]
-    return ops.convert_to_numpy(result.boxes), ops.convert_to_numpy(result.is_used)
+    logits, codes = ([ops.convert_to_tensor(each) for each in part] for part in (logits, codes))
+    found = compiled(lambda *raw: tuple(propose(*raw, ANCHORS, extent, most_iou=0.7, **how)))(logits, codes)  # type: ignore[arg-type]
+    return array(found[0]), array(found[1])
 
 
-def check_the_same_as_image_by_image_and_level_by_level() -> None:
+def test_the_same_as_image_by_image_and_level_by_level() -> None:
     for seed, per_level, most, least in ((1, 300, 200, 0.0), (2, 50, 400, 0.0), (3, 2000, 60, 0.6)):
         logits, codes = outputs(seed)
         sizes = np.array([[96, 128], [70, 90]], "float32")
@@ -79,7 +74,7 @@ def check_the_same_as_image_by_image_and_level_by_level() -> None:
             np.testing.assert_allclose(boxes[image][: len(expected)], [b for _, b in expected], atol=1e-3)
 
 
-def check_what_is_nothing_inside_the_image_is_no_proposal() -> None:
+def test_what_is_nothing_inside_the_image_is_no_proposal() -> None:
     logits, codes = outputs(4, batch=1, spread=0.0)
     for level in codes:
         level[..., 0] = 50.0  # far to the right of everything
@@ -87,13 +82,13 @@ def check_what_is_nothing_inside_the_image_is_no_proposal() -> None:
     assert not is_used.any() and np.isfinite(boxes).all()
 
 
-def check_a_probability_too_small_for_float32_still_counts() -> None:
+def test_a_probability_too_small_for_float32_still_counts() -> None:
     logits, codes = outputs(5, batch=1, spread=0.1)
     _, is_used = ours([each - 500 for each in logits], codes, None, most_per_level=100, most=40, least_score=0.0)
     assert is_used.all()
 
 
-def check_codes_of_any_size_stay_finite() -> None:
+def test_codes_of_any_size_stay_finite() -> None:
     logits, codes = outputs(6, spread=1e20)
     boxes, _ = ours(logits, codes, None, most_per_level=100, most=80, least_score=0.0)
     assert np.isfinite(boxes).all()

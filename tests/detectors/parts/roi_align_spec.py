@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from keras import ops
 
-from tests.detectors.gradients import gradient
+from tests.detectors.differentiating import compiled, slopes_of
 from unstall.detectors.parts.roi_align import level_of, roi_align
 
 STRIDES = (4, 8, 16, 32)
@@ -63,13 +65,19 @@ def regions_of_every_kind() -> np.ndarray:
     )  # fmt: skip
 
 
-def check_every_cell_is_read_as_defined() -> None:
+def read(
+    features: list[Any], regions: np.ndarray, strides: tuple[int, ...] = STRIDES, side: int = 7, samples: int = 2
+) -> np.ndarray:
+    return ops.convert_to_numpy(compiled(lambda f, r: roi_align(f, strides, r, side, samples))(features, regions))
+
+
+def test_every_cell_is_read_as_defined() -> None:
     random = np.random.default_rng(3)
     features = maps(random, batch=2)
     regions = np.stack([regions_of_every_kind(), regions_of_every_kind()[::-1]])
     levels = {own_level(region) for region in regions[0]}
     assert levels == {2, 3, 4, 5}, levels
-    result = ops.convert_to_numpy(roi_align(features, STRIDES, ops.convert_to_tensor(regions), 7, 2))
+    result = read(features, regions)
     for image in range(2):
         for number, region in enumerate(regions[image]):
             level = own_level(region)
@@ -77,48 +85,44 @@ def check_every_cell_is_read_as_defined() -> None:
             np.testing.assert_allclose(result[image, number], expected, atol=2e-5, err_msg=f"region {region}, level {level}")
 
 
-def check_other_grids_and_counts_of_readings() -> None:
+def test_other_grids_and_counts_of_readings() -> None:
     features = maps(np.random.default_rng(4), batch=1)
     region = np.array([[[30, 20, 70, 90]]], "float32")
     for side, samples in ((3, 1), (5, 3)):
-        result = ops.convert_to_numpy(roi_align(features, STRIDES, ops.convert_to_tensor(region), side, samples))
+        result = read(features, region, side=side, samples=samples)
         np.testing.assert_allclose(result[0, 0], read_one(features[0][0], region[0, 0] / 4, side, samples), atol=2e-5)
 
 
-def check_the_level_goes_by_size() -> None:
+def test_the_level_goes_by_size() -> None:
     sides = np.array([1, 111.9, 112, 223.9, 224, 447.9, 448, 900], "float32")
     regions = np.stack([0 * sides, 0 * sides, sides, sides], axis=-1)[None]
     found = ops.convert_to_numpy(level_of(ops.convert_to_tensor(regions), 2, 5))[0].tolist()
     assert found == [2, 2, 3, 3, 4, 4, 5, 5], found
 
 
-def check_of_levels_with_one_stride_the_first_is_read() -> None:
+def test_of_levels_with_one_stride_the_first_is_read() -> None:
     random = np.random.default_rng(5)
     features = [random.normal(size=(1, 6, 6, 2)).astype("float32") for _ in range(2)]
     region = np.array([[[10, 20, 180, 150]]], "float32")
-    result = ops.convert_to_numpy(roi_align(features, (32, 32), ops.convert_to_tensor(region), 7, 2))
+    result = read(features, region, strides=(32, 32))
     np.testing.assert_allclose(result[0, 0], read_one(features[0][0], region[0, 0] / 32, 7, 2), atol=2e-5)
 
 
-def check_the_gradient_is_what_each_pixel_weighs() -> None:
-    """The sum of all cells is linear in the maps: its gradient, times the maps, is the sum itself; and pixels of other levels get none."""
+def test_the_gradient_is_what_each_pixel_weighs() -> None:
+    """The sum of all cells is linear in the maps: its slope, times the maps, is the sum itself. Maps that are not read have none."""
     features = maps(np.random.default_rng(6), batch=1)
-    regions = regions_of_every_kind()[None]
-
-    def total(maps_: list) -> object:
-        return ops.sum(roi_align(maps_, STRIDES, ops.convert_to_tensor(regions), 7, 2))
-
-    value, slopes = gradient(total, features)
-    assert all(np.isfinite(slope).all() for slope in slopes)
-    np.testing.assert_allclose(sum(float((s * f).sum()) for s, f in zip(slopes, features, strict=True)), value, rtol=1e-3)
-    only_fine = regions_of_every_kind()[None, :1]
-    _, slopes = gradient(lambda maps_: ops.sum(roi_align(maps_, STRIDES, ops.convert_to_tensor(only_fine), 7, 2)), features)
+    for regions in (regions_of_every_kind()[None], regions_of_every_kind()[None, :1]):
+        value, slopes = slopes_of(
+            lambda f, own=regions: ops.sum(roi_align(f, STRIDES, ops.convert_to_tensor(own), 7, 2)), features
+        )
+        assert all(np.isfinite(slope).all() for slope in slopes)
+        again = sum(float((slope * map_).sum()) for slope, map_ in zip(slopes, features, strict=True))
+        np.testing.assert_allclose(again, value, rtol=1e-3)
     assert [bool(slope.any()) for slope in slopes] == [True, False, False, False]
 
 
-def check_half_precision_is_read_in_float32() -> None:
+def test_half_precision_is_read_in_float32() -> None:
     features = [ops.cast(each, "bfloat16") for each in maps(np.random.default_rng(7), batch=1)]
-    regions = ops.convert_to_tensor(regions_of_every_kind()[None])
-    result = roi_align(features, STRIDES, regions, 7, 2)
-    again = roi_align([ops.cast(each, "float32") for each in features], STRIDES, regions, 7, 2)
-    np.testing.assert_allclose(ops.convert_to_numpy(result), ops.convert_to_numpy(again), atol=1e-6)
+    regions = regions_of_every_kind()[None]
+    again = read([ops.cast(each, "float32") for each in features], regions)
+    np.testing.assert_allclose(read(features, regions), again, atol=1e-6)
