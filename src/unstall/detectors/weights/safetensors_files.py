@@ -62,10 +62,11 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> Stored:
     where = f"The tensor '{shown(name)}'"
-    if not isinstance(entry, dict) or entry.get("dtype") not in KINDS:
-        received = shown(entry.get("dtype")) if isinstance(entry, dict) else type(entry).__name__
+    code = entry.get("dtype") if isinstance(entry, dict) else None
+    if not isinstance(code, str) or code not in KINDS:
+        received = shown(code) if isinstance(entry, dict) else type(entry).__name__
         raise Unreadable(f"{where}: expected a dtype of {', '.join(KINDS)}. Received: {received}")
-    kind, shape = KINDS[entry["dtype"]], shape_of(entry.get("shape"), where)
+    kind, shape = KINDS[code], shape_of(entry.get("shape"), where)
     offsets = entry.get("data_offsets")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(type(offset) is int for offset in offsets):
         raise Unreadable(f"{where}: expected two data_offsets. Received: {shown(offsets)}")

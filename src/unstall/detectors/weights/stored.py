@@ -70,4 +70,6 @@ def shown(value: object) -> str:
             + ", ".join(str(each)[:40] for each in value[:MOST_DIMENSIONS])
             + (", …)" if len(value) > MOST_DIMENSIONS else ")")
         )
-    return ascii(value)[:80] if isinstance(value, str | int | float | None) else type(value).__name__
+    if isinstance(value, str):
+        return ascii(value)[1:-1][:80]
+    return str(value)[:80] if isinstance(value, int | float | None) else type(value).__name__
