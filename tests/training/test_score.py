@@ -76,7 +76,9 @@ def drawn_images(seed: int, images: int, classes: int, busy: int) -> tuple[list[
         numbers = random.integers(0, classes, count)
         areas = boxes[:, 2] * boxes[:, 3] * random.choice([1.0, 0.6], count)
         truths.append(truth(boxes, numbers, random.random(count) < 0.15, areas))
-        near = np.concatenate([boxes + random.normal(0, scale, boxes.shape) * boxes[:, [2, 3, 2, 3]] for scale in (0.0, 0.05, 0.2)])
+        near = np.concatenate(
+            [boxes + random.normal(0, scale, boxes.shape) * boxes[:, [2, 3, 2, 3]] for scale in (0.0, 0.05, 0.2)]
+        )
         strays = np.concatenate([random.uniform(0, 300, (busy, 2)), random.uniform(4, 150, (busy, 2))], axis=1)
         found = np.concatenate([near, strays, np.repeat(strays[:1], int(random.integers(0, 120)), axis=0)])
         found[:, 2:] = np.maximum(found[:, 2:], 1.0)

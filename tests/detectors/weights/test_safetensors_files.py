@@ -28,7 +28,8 @@ def made(path: Path, header: Any, data: bytes = b"", length: int | None = None) 
     st.dictionaries(
         st.text(max_size=20).filter(lambda name: name != "__metadata__"),
         hnp.arrays(
-            st.sampled_from([np.float32, np.float64, np.float16, np.int64, np.uint8]), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0)
+            st.sampled_from([np.float32, np.float64, np.float16, np.int64, np.uint8]),
+            hnp.array_shapes(min_dims=0, max_dims=4, min_side=0),
         ),
         max_size=5,
     ),

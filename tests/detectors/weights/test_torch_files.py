@@ -79,7 +79,13 @@ def test_strides_offsets_and_shared_storages(tmp_path: Path) -> None:
     )
     found = values(zipped(tmp_path / "a.pth", pickle, {"0": numbers.tobytes()}))
     grid = numbers.reshape(3, 4)
-    for key, expected in {"whole": grid, "turned": grid.T, "part": grid[1:, 1:3], "one": numbers[11], "none": np.zeros((0, 5))}.items():
+    for key, expected in {
+        "whole": grid,
+        "turned": grid.T,
+        "part": grid[1:, 1:3],
+        "one": numbers[11],
+        "none": np.zeros((0, 5)),
+    }.items():
         np.testing.assert_array_equal(found[key], expected)
         assert found[key].shape == expected.shape
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, renamed
+from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, prefixes, renamed
 from unstall.detectors.weights.stored import Tensors, shown
 
 Shape = tuple[int, ...]
@@ -22,6 +22,7 @@ class Fit:
     left_out: dict[str, str] = field(default_factory=dict)  # name in the file to why
     new: dict[str, str] = field(default_factory=dict)  # our name to why the file does not give it
     wanted: int = 0
+    prefix: str = ""  # of all names in the file
 
     @property
     def is_backbone(self) -> bool:
@@ -41,14 +42,14 @@ class Fit:
 
 
 def best_fit(tensors: Tensors, wanted: Mapping[str, Shape]) -> Fit:
-    """By whichever of the rules most tensors find their place."""
-    fits = [_fit(tensors, wanted, what) for what in RULES]
+    """By whichever of the rules, and without whichever prefix, most tensors find their place."""
+    fits = [_fit(tensors, wanted, what, prefix) for prefix in prefixes(tensors) for what in RULES]
     return max(fits, key=lambda fit: len(fit.taken))
 
 
-def _fit(tensors: Tensors, wanted: Mapping[str, Shape], what: str) -> Fit:
-    fit = Fit(what, wanted=len(wanted))
-    sources = renamed(tensors, RULES[what])
+def _fit(tensors: Tensors, wanted: Mapping[str, Shape], what: str, prefix: str) -> Fit:
+    fit = Fit(what, wanted=len(wanted), prefix=prefix)
+    sources = renamed(tensors, RULES[what], prefix)
     for key, shape in wanted.items():
         name = sources.get(key)
         if name is None:
@@ -60,7 +61,7 @@ def _fit(tensors: Tensors, wanted: Mapping[str, Shape], what: str) -> Fit:
     used = {*fit.taken.values(), *fit.left_out}
     for name in tensors:
         if name not in used:
-            fit.left_out[name] = _why_unused(name, fit)
+            fit.left_out[name] = _why_unused(name.removeprefix(prefix), fit)
     return fit
 
 
@@ -80,7 +81,7 @@ def _why_unused(name: str, fit: Fit) -> str:
 
 def classes_in(tensors: Tensors, wanted: Mapping[str, Shape], classes: int, fit: Fit) -> int | None:
     """How many classes a file of this detector has, without background; None where that cannot be told."""
-    sources = {key: name for name in tensors for key in [RULES[fit.what](name)] if key is not None}
+    sources = renamed(tensors, RULES[fit.what], fit.prefix)
     counts = set()
     for key, shape in wanted.items():
         if CLASS_OUTPUTS.fullmatch(key) and key in sources:

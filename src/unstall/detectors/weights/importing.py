@@ -16,7 +16,7 @@ from unstall.detectors.weights import safetensors_files, shapes
 from unstall.detectors.weights.coco_names import NAMES as COCO_NAMES
 from unstall.detectors.weights.description import Description
 from unstall.detectors.weights.fit import Fit, best_fit, classes_in, grouped, with_classes
-from unstall.detectors.weights.names import COUNTER, without_prefixes
+from unstall.detectors.weights.names import COUNTER
 from unstall.detectors.weights.reading import Checkpoint, read
 from unstall.detectors.weights.stored import Tensors, Unreadable
 from unstall.errors import WrongInput
@@ -64,7 +64,7 @@ def import_file(
 ) -> Imported:
     """`classes` without background; other than in the file, the head begins fresh."""
     checkpoint = read(path)
-    tensors = without_prefixes(checkpoint.tensors)
+    tensors = checkpoint.tensors
     if variant is not None and variant not in shapes.known():
         raise WrongInput(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
     fits = {name: _held_against(tensors, name) for name in shapes.known()}

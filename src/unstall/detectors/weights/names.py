@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Collection
 
-T = TypeVar("T")
-PREFIXES = ("module.", "model.", "_orig_mod.", "detector.")  # of DataParallel, of wrappers, of a compiled module
+MOST_PREFIXES = 8
 COUNTER = "num_batches_tracked"
 # Outputs whose number depends on the classes. The region proposals' own cls_logits do not.
 CLASS_OUTPUTS = re.compile(
@@ -16,16 +14,16 @@ CLASS_OUTPUTS = re.compile(
 Rule = Callable[[str], str | None]  # a name in the file to ours; None: the tensor has no place here
 
 
-def without_prefixes(tensors: Mapping[str, T]) -> dict[str, T]:
-    """Prefixes that all names share."""
-    result = dict(tensors)
-    changed = True
-    while changed:
-        changed = False
-        for prefix in PREFIXES:
-            if result and all(name.startswith(prefix) for name in result):
-                result = {name.removeprefix(prefix): tensor for name, tensor in result.items()}
-                changed = True
+def prefixes(names: Collection[str]) -> list[str]:
+    """What all names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it."""
+    result = [""]
+    while names and len(result) <= MOST_PREFIXES:
+        begin = len(result[-1])
+        first = next(iter(names))
+        longer = first[: first.find(".", begin) + 1]
+        if len(longer) <= begin or not all(name.startswith(longer) for name in names):
+            break
+        result.append(longer)
     return result
 
 
@@ -86,11 +84,11 @@ BACKBONE_RULES: dict[str, Rule] = {
 RULES = DETECTOR_RULES | BACKBONE_RULES
 
 
-def renamed(names: Iterable[str], rule: Rule) -> dict[str, str]:
+def renamed(names: Collection[str], rule: Rule, prefix: str = "") -> dict[str, str]:
     """Ours to that of the file. Where two names of a file become one, the first is meant."""
     result: dict[str, str] = {}
     for name in names:
-        ours = rule(name)
+        ours = rule(name.removeprefix(prefix))
         if ours is not None:
             result.setdefault(ours, name)
     return result

@@ -8,7 +8,6 @@ from typing import Any
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.description import description_of
 from unstall.detectors.weights.fit import best_fit
-from unstall.detectors.weights.names import without_prefixes
 from unstall.detectors.weights.reading import read
 
 SHOWN = 3  # variants
@@ -16,7 +15,7 @@ SHOWN = 3  # variants
 
 def seen(path: Path | str) -> dict[str, Any]:
     checkpoint = read(path)
-    tensors = without_prefixes(checkpoint.tensors)
+    tensors = checkpoint.tensors
     fits = {name: best_fit(tensors, known.shapes) for name, known in shapes.known().items()}
     nearest = sorted(fits, key=lambda name: -len(fits[name].taken))[:SHOWN]
     return {

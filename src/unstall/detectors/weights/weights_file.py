@@ -21,7 +21,6 @@ from unstall.detectors.weights import safetensors_files
 from unstall.detectors.weights.description import Description, described
 from unstall.detectors.weights.fit import Fit, best_fit
 from unstall.detectors.weights.layout import slots
-from unstall.detectors.weights.names import without_prefixes
 from unstall.detectors.weights.reading import read
 from unstall.detectors.weights.stored import Unreadable
 from unstall.errors import WrongInput
@@ -55,7 +54,7 @@ def write(path: Path | str, arrays: dict[str, Any], description: Description) ->
 def load(detector: Detector, path: Path | str) -> Fit:
     """Takes from any file of weights what fits the detector, and says what did not. A file of something else is refused."""
     checkpoint = read(path)
-    tensors = without_prefixes(checkpoint.tensors)
+    tensors = checkpoint.tensors
     places = slots(detector)
     fit = best_fit(tensors, {key: slot.shape for key, slot in places.items()})
     if not fit.is_of_this:
