@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, formats, problems of data, events.
+"""Writes the pages that come from the code: causes, commands, detectors, formats, problems of data, events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -21,12 +21,14 @@ from unstall import cli, errors
 from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_names, severity_of
+from unstall.detectors import families
+from unstall.detectors import pages as detector_pages
 from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands", "formats", "problems")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "problems")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -35,6 +37,7 @@ def pages() -> dict[Path, str]:
     result = {
         Path("causes/README.md"): causes_page(),
         Path("commands/README.md"): commands_page(),
+        Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
         Path("formats/README.md"): formats_page(),
         Path("problems/README.md"): problems_page(),
@@ -46,6 +49,9 @@ def pages() -> dict[Path, str]:
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
     result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
+    result |= {
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/detectors/{name}.py") + detector_pages.page(name) for name in families()
+    }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
 
@@ -159,6 +165,20 @@ def formats_page() -> str:
     said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
     head = _from("src/unstall/data/formats") + "# The formats"
     return "\n".join([head, "", said, "", "| format | what it is |", "| --- | --- |", *rows])
+
+
+# --- detectors ---
+
+
+def detectors_page() -> str:
+    said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.build(VARIANT, …)` makes one."
+    head = _from("src/unstall/detectors") + "# The detectors"
+    summaries = detector_pages.summaries()
+    rows = [
+        f"| [{family}]({family}.md) | {_in_cell(summaries[family])} | {', '.join(f'`{name}`' for name in names)} |"
+        for family, names in families().items()
+    ]
+    return "\n".join([head, "", said, "", "| family | what it is | variants |", "| --- | --- | --- |", *rows])
 
 
 # --- events ---

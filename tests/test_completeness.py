@@ -20,6 +20,8 @@ from unstall.data import pages as problem_pages
 from unstall.data.check import problem_module, problem_names
 from unstall.data.checked import Severity
 from unstall.data.shapes_defects import defect_names
+from unstall.detectors import families
+from unstall.detectors import pages as detector_pages
 from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.journal import events
@@ -31,6 +33,7 @@ PROBLEMS = problem_names()
 COMMANDS = cli.all_commands()
 GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
 FORMATS = formats.format_names()
+DETECTORS = tuple(families())
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
@@ -115,7 +118,8 @@ def test_a_cause_has_its_page(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["causes/README.md", "commands/README.md", "events.md", "formats/README.md", "problems/README.md"]
+    "page",
+    ["causes/README.md", "commands/README.md", "detectors/README.md", "events.md", "formats/README.md", "problems/README.md"],
 )
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
@@ -254,6 +258,32 @@ def test_a_format_has_its_functions_its_test_and_its_fuzzing(name: str) -> None:
         assert taken == parameters, f"{name}.{function}: expected the parameters {parameters}. Received: {taken}"
     for path in (ROOT / "tests" / "data" / "formats" / f"test_{name}.py", ROOT / "fuzz" / "drivers" / f"{name}.py"):
         assert path.exists(), f"Add {path.relative_to(ROOT)}."
+
+
+# --- detectors ---
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None:
+    where = f"src/unstall/detectors/{name}.py"
+    summary = detector_pages.summaries()[name]
+    assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
+    assert "Paper:" in detector_pages.docstring(name), f"{where}: name the paper in the docstring, after 'Paper:'."
+    known = {setting.name for setting in detector_pages.settings(name)}
+    wanted = {"classes", "image_px", "trainable_stages", "precision", "remat", "least_score", "most_iou", "most_detections"}
+    assert wanted <= known, f"{where}: the settings lack {sorted(wanted - known)}, which every detector has."
+    why = stale_pages().get(Path(f"detectors/{name}.md"))
+    assert why is None, f"docs/detectors/{name}.md {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_has_a_tiny_variant_and_a_test_that_it_conforms(name: str) -> None:
+    tiny = [variant for variant in families()[name] if variant.endswith("_tiny")]
+    assert len(tiny) == 1, f"src/unstall/detectors/{name}.py: add one variant '…_tiny' that learns on two cores."
+    path = ROOT / "tests" / "detectors" / f"test_{name}.py"
+    assert path.exists(), f"Add {path.relative_to(ROOT)}: see tests/detectors/conformance.py."
+    text = path.read_text(encoding="utf-8")
+    assert "CHECKS" in text and tiny[0] in text, f"{path.relative_to(ROOT)}: check that {tiny[0]} conforms."
 
 
 # --- events ---

@@ -72,9 +72,15 @@ def is_learning(module: str) -> bool:
     return module.startswith("unstall.data")
 
 
+def is_of_keras(module: str) -> bool:
+    """Detectors are made of Keras's layers, and so load Keras, and with it the backend that the user has chosen."""
+    light = {"unstall.detectors.pages", "unstall.detectors.ranges"}
+    return module.startswith(("unstall.detectors.", "unstall.training.")) and module not in light
+
+
 def test_no_module_of_the_watching_half_loads_a_framework() -> None:
-    names = [name for name in modules_of_the_package() if not is_learning(name)]
-    assert len(names) > 40
+    names = [name for name in modules_of_the_package() if not is_learning(name) and not is_of_keras(name)]
+    assert len(names) > 40 and "unstall.detectors" in names
     loaded = frameworks_after("\n".join(f"import {name}" for name in names))
     assert not loaded, f"Importing all of the watching half loads {loaded}. Import it in the function that needs it."
 
@@ -84,6 +90,20 @@ def test_no_module_of_the_learning_half_loads_a_backend() -> None:
     assert names
     loaded = set(frameworks_after("\n".join(f"import {name}" for name in names))) - {"numpy"}
     assert not loaded, f"Importing all of the learning half loads {loaded}. Import it in the function that needs it."
+
+
+def test_no_detector_names_a_backend() -> None:
+    """What runs on three backends must not ask which one it is: that is for unstall/backends alone."""
+    named = re.compile(r"\b(import|from) (tensorflow|jax|jaxlib|torch|tf_keras)\b|backend\.backend\(|config\.backend\(")
+    files = [path for folder in ("detectors", "training") for path in (SOURCE / folder).rglob("*.py")]
+    assert files
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if named.search(line)
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 CALL = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 import numpy as np
@@ -28,27 +28,28 @@ class Detector(keras.Model):  # type: ignore[misc]
     `self(images)` gives the raw outputs; all tensors are of fixed shape, so that a step compiles once.
     """
 
-    resize: Resize = "letterbox"  # how images are brought to its size: as they were in training
+    resize: ClassVar[Resize] = "letterbox"  # how images are brought to its size: as they were in training
+    loss_names: ClassVar[tuple[str, ...]] = ("class", "box")  # what `training_losses` gives, in that order
 
     def __init__(self, settings: Any, mean: tuple[float, ...], std: tuple[float, ...], name: str) -> None:
-        super().__init__(name=name)
+        # The detector itself is of float32 whatever the program's policy: pixels and boxes lose nothing on their way in.
+        super().__init__(name=name, dtype="float32")
         self.settings = settings
         self._mean, self._std = (np.asarray(values, np.float32) * 255 for values in (mean, std))
 
     def prepared(self, images: Tensor) -> Tensor:
         """Pixels 0 to 255 (uint8, as the pipeline gives them, or float) normalised, on the device."""
-        pixels = ops.cast(images, "float32")
-        return ops.cast((pixels - self._mean) / self._std, self.compute_dtype)
+        return (ops.cast(images, "float32") - self._mean) / self._std
 
     def build_all(self) -> None:
-        """Makes every variable, by one call on an empty image."""
+        """Makes every variable, by one call that computes shapes and nothing else."""
         height, width = self.settings.image_px
-        self(np.zeros((1, height, width, 3), np.float32))
+        self(keras.KerasTensor((1, height, width, 3), dtype="float32"))
 
     @abstractmethod
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None) -> dict[str, Tensor]:
-        """Named scalars in float32, finite whatever the batch holds; their sum is what is minimised. `seed` is a
-        keras.random.SeedGenerator, for detectors that sample."""
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+        """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is a
+        keras.random.SeedGenerator, for detectors that sample. Without `training` norms use and keep what they have learned."""
 
     @abstractmethod
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:

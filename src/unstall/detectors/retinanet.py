@@ -1,7 +1,7 @@
 """RetinaNet: one stage, dense anchors on a pyramid, and a loss that lets the easy background weigh little.
 
-Paper: Lin and others, "Focal Loss for Dense Object Detection", 2017. As torchvision trains and runs it; its published weights on COCO
-score AP 36.4 (`retinanet_resnet50_fpn`) and 41.5 (`retinanet_resnet50_fpn_v2`).
+Paper: Lin and others, "Focal Loss for Dense Object Detection", 2017. As torchvision trains and runs it; its published weights
+score AP 36.4 (`retinanet_resnet50_fpn`) and 41.5 (`retinanet_resnet50_fpn_v2`) on COCO.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, Precision, precision
-from unstall.detectors.parts.matching import match, of_matched
+from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, precision
+from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
-HEAD_CONVS = 4
-GROUPS = 32  # of group norm
+LEVELS = 5  # of the pyramid
 
 
 def three_sizes(px: int) -> tuple[int, ...]:
@@ -41,28 +42,50 @@ def three_sizes(px: int) -> tuple[int, ...]:
 class RetinaNetSettings:
     classes: int = 90  # without background: there is one more output, which never learns an object, as in the published weights
     image_px: tuple[int, int] = (800, 800)  # height, width
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = tuple(three_sizes(px) for px in (32, 64, 128, 256, 512))
+    anchor_sizes_px: tuple[tuple[float, ...], ...] = tuple(three_sizes(px) for px in (32, 64, 128, 256, 512))  # of each level
     anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
-    focal_alpha: float = 0.25
-    focal_gamma: float = 2.0
-    box_loss: Literal["l1", "giou"] = "l1"
-    foreground_iou: float = 0.5
-    background_iou: float = 0.4
-    least_score: float = 0.05
-    most_iou: float = 0.5
+    focal_alpha: float = 0.25  # what an object weighs; background weighs the rest to 1
+    focal_gamma: float = 2.0  # how much less the easy ones weigh; 0: they weigh the same
+    box_loss: Literal["l1", "giou"] = "l1"  # of codes, or of the boxes themselves
+    foreground_iou: float = 0.5  # an anchor that overlaps a box by this learns it
+    background_iou: float = 0.4  # one that overlaps none by this learns background; between, nothing
+    least_score: float = 0.05  # of a detection
+    most_iou: float = 0.5  # of two detections of one class
     most_candidates: int = 1000  # of a level, that suppression sees
-    most_detections: int = 300
+    most_detections: int = 300  # of an image
     trainable_stages: int = 3  # of the backbone's five
-    frozen_norms: bool = True
-    norm_epsilon: float = 1e-5
+    frozen_norms: bool = True  # batch norms of the backbone use the statistics that came with the weights
+    norm_epsilon: float = 1e-5  # of the backbone's norms
+    head_convs: int = 4  # before the output of each head
     group_norm: bool = False  # in the heads
+    groups: int = 32  # of group norm
     coarse_from_backbone: bool = False  # the sixth level from the backbone's last map rather than from the pyramid's
     prior: float = 0.01  # of an object, that the class outputs begin with
-    blocks: tuple[int, ...] = RESNET50
-    width: int = STEM_CHANNELS
-    channels: int = CHANNELS
-    precision: Precision = "float32"
+    blocks: tuple[int, ...] = RESNET50  # of the backbone's four stages
+    width: int = STEM_CHANNELS  # channels of the backbone's first convolution
+    channels: int = CHANNELS  # of the pyramid and the heads
+    precision: Precision = "float32"  # that layers compute in; weights and losses stay in float32
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
+
+    def __post_init__(self) -> None:
+        ranges.image_size(self)
+        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "channels", "head_convs", "groups")
+        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks")
+        ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes_px")
+        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
+        ranges.share(self, "focal_alpha", "foreground_iou", "background_iou", "least_score", "most_iou", "prior")
+        ranges.ordered(self, "background_iou", "foreground_iou")
+        ranges.at_least(self, 0, "focal_gamma", "norm_epsilon")
+        ranges.whole(self, 0, 5, "trainable_stages")
+        ranges.one_of(self, Literal["l1", "giou"], "box_loss")
+        ranges.one_of(self, Precision, "precision")
+        ranges.flags(self, "frozen_norms", "group_norm", "coarse_from_backbone", "remat")
+        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
+            raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
+        if self.prior in (0, 1):
+            raise WrongInput(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
+        if self.group_norm and self.channels % self.groups:
+            raise WrongInput(f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}")
 
 
 VARIANTS = {
@@ -70,18 +93,21 @@ VARIANTS = {
     "retinanet_resnet50_fpn_v2": RetinaNetSettings(
         box_loss="giou", frozen_norms=False, group_norm=True, coarse_from_backbone=True, trainable_stages=5
     ),
+    # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
     "retinanet_tiny": RetinaNetSettings(
-        classes=3,
+        classes=6,
         image_px=(128, 128),
+        anchor_sizes_px=tuple(three_sizes(px) for px in (12, 24, 48, 96, 192)),
+        box_loss="giou",
+        trainable_stages=5,
+        frozen_norms=False,
+        group_norm=True,
+        groups=8,
+        head_convs=2,
         blocks=(1, 1, 1, 1),
         width=16,
-        channels=32,
-        group_norm=True,
-        frozen_norms=False,
-        anchor_sizes_px=tuple(three_sizes(px) for px in (16, 32, 64, 128, 256)),
-        trainable_stages=5,
-        box_loss="giou",
-    ),  # fmt: skip
+        channels=64,
+    ),
 }
 
 
@@ -91,17 +117,13 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
         normal = keras.initializers.RandomNormal(stddev=0.01)
+        channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
-            Conv(
-                settings.channels, 3, use_bias=not settings.group_norm, kernel_initializer=normal, name=f"{name}.conv.{number}.0"
-            )  # fmt: skip
-            for number in range(HEAD_CONVS)
+            Conv(channels, 3, use_bias=has_bias, kernel_initializer=normal, name=f"{name}.conv.{number}.0")
+            for number in range(settings.head_convs)
         ]
-        self.norms = [
-            keras.layers.GroupNormalization(GROUPS, epsilon=1e-5, name=f"{name}.conv.{number}.1") for number in range(HEAD_CONVS)
-        ]
-        if not settings.group_norm:
-            self.norms = []
+        normed = range(settings.head_convs if settings.group_norm else 0)
+        self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
         self.output_conv = Conv(filters, 3, kernel_initializer=normal, bias_initializer=start, name=f"{name}.{output}")
 
@@ -158,37 +180,47 @@ class RetinaNet(Detector):
                 shapes.append((height, width))
         return shapes
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None) -> dict[str, Tensor]:
-        raw = self(images, training=True)
-        return self.losses_of(raw, targets)
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+        return self.losses_of(self(images, training=training), targets)
 
     def losses_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Tensor]:
         """Each image's sums over its own objects, then the mean over the images."""
         settings = self.settings
-        logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
+        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         matches = match(
-            box.iou(ops.convert_to_tensor(self.anchors)[None], targets.boxes), targets.mask,
-            settings.foreground_iou, settings.background_iou, low_quality=True,
+            overlap, ops.cast(targets.mask, "bool"), settings.foreground_iou, settings.background_iou, low_quality=True
         )  # fmt: skip
         objects = ops.sum(ops.cast(matches.is_object, "float32"), axis=1)
-        label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, -1)
-        is_class = label[..., None] == ops.arange(self.outputs_per_anchor, dtype="int32")
-        counts = ops.cast(matches.is_object | matches.is_background, "float32")
-        focal = losses.focal(logits, is_class, settings.focal_alpha, settings.focal_gamma)
-        class_sums = ops.sum(ops.sum(focal, axis=2) * counts, axis=1)
-        wanted = of_matched(targets.boxes, matches)
-        distance = ops.where(matches.is_object, self._box_distance(codes, wanted, matches.is_object), 0.0)
+        codes = ops.concatenate(raw["boxes"], axis=1)
+        distance = self._box_distance(codes, of_matched(targets.boxes, matches), matches.is_object)
         return {
-            "class": ops.mean(losses.share(class_sums, objects)),
+            "class": ops.mean(losses.share(self._class_sums(raw["classes"], targets.classes, matches), objects)),
             "box": ops.mean(losses.share(ops.sum(distance, axis=1), objects)),
         }
 
+    def _class_sums(self, logits: list[Tensor], classes: Tensor, matches: Matches) -> Tensor:
+        """Of each image, level by level: the outputs of all classes are most of a step's numbers, and are not copied together."""
+        settings = self.settings
+        label = ops.where(matches.is_object, of_matched(ops.cast(classes, "int32"), matches) + 1, -1)
+        counts = ops.cast(matches.is_object | matches.is_background, "float32")
+        numbers = ops.arange(self.outputs_per_anchor, dtype="int32")
+        begin, total = 0, 0.0
+        for of_level in logits:
+            end = begin + of_level.shape[1]
+            is_class = label[:, begin:end, None] == numbers
+            focal = losses.focal(of_level, is_class, settings.focal_alpha, settings.focal_gamma)
+            total = total + ops.sum(focal * counts[:, begin:end, None], axis=(1, 2))
+            begin = end
+        return total
+
     def _box_distance(self, codes: Tensor, wanted: Tensor, is_object: Tensor) -> Tensor:
-        """What is not an object is compared with its own anchor: finite, and masked by whoever asks."""
-        wanted = ops.where(is_object[..., None], wanted, self.anchors)
+        """0 where there is no object; what stands there is compared with its own anchor, so that its gradient is finite."""
+        wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), self.anchors)
         if self.settings.box_loss == "giou":
-            return box.giou_loss(box.decode(codes, self.anchors, CODE_WEIGHTS), wanted)
-        return losses.smooth_l1(codes, box.encode(wanted, self.anchors, CODE_WEIGHTS), beta=0.0)
+            distance = box.giou_loss(box.decode(codes, self.anchors, CODE_WEIGHTS), wanted)
+        else:
+            distance = losses.smooth_l1(codes, box.encode(wanted, self.anchors, CODE_WEIGHTS), beta=0.0)
+        return ops.where(is_object, distance, 0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
@@ -205,15 +237,22 @@ class RetinaNet(Detector):
         return suppressed(boxes, scores, classes, settings.most_iou, settings.most_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
-        """The best pairs of anchor and class of one level; the output that stands for background is never one."""
-        scores = ops.sigmoid(ops.cast(logits, "float32"))[..., 1:]
+        """The best pairs of anchor and class of one level; the output that stands for background is never one.
+
+        As many pairs as are wanted belong to at most as many anchors, and no anchor but the best so many can have one of them: so
+        anchors are chosen first, by their best class, and only their classes are compared.
+        """
+        count = min(self.settings.most_candidates, logits.shape[1])
+        logits = ops.cast(logits[..., 1:], "float32")
+        _, chosen = ops.top_k(ops.max(logits, axis=2), count)
+        scores = ops.sigmoid(ops.take_along_axis(logits, chosen[..., None], axis=1))
         scores = ops.where(scores > self.settings.least_score, scores, 0.0)
-        count = min(self.settings.most_candidates, scores.shape[1] * scores.shape[2])
-        scores, place = ops.top_k(ops.reshape(scores, (-1, scores.shape[1] * scores.shape[2])), count)
-        anchor, of_class = place // self.settings.classes, place % self.settings.classes
-        codes = ops.take_along_axis(ops.cast(codes, "float32"), anchor[..., None], axis=1)
+        pairs = min(self.settings.most_candidates, count * self.settings.classes)
+        scores, place = ops.top_k(ops.reshape(scores, (-1, count * self.settings.classes)), pairs)
+        anchor = ops.take_along_axis(chosen, place // self.settings.classes, axis=1)
+        codes = ops.take_along_axis(codes, anchor[..., None], axis=1)
         own = ops.take(ops.convert_to_tensor(anchors), anchor, axis=0)
-        return box.decode(codes, own, CODE_WEIGHTS), scores, of_class
+        return box.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes
 
 
 def extent(image_px: tuple[int, int], sizes: Tensor | None) -> tuple[Any, Any]:

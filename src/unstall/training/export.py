@@ -11,6 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from unstall.backends import running_backend
 from unstall.detectors.detector import Detector
 from unstall.errors import UnstallError, WrongInput
 from unstall.training.detecting import Detecting
@@ -39,7 +40,7 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
         _remove(out)
         first = str(error).strip().splitlines()
         raise UnstallError(
-            f"{detector.name} cannot be exported as {target} from {keras.backend.backend()}: "
+            f"{detector.name} cannot be exported as {target} from {running_backend()}: "
             f"{type(error).__name__}: {first[0][:300] if first else ''}"
         ) from error
     except OSError as error:

@@ -13,24 +13,32 @@ from unstall.detectors.parts.boxes import Tensor
 
 
 class Fitting(keras.Model):  # type: ignore[misc]
-    """`Fitting(detector).compile(optimizer)`, then `fit` on dicts of `images`, `boxes`, `classes` and `mask`."""
+    """`Fitting(detector).compile(optimizer)`, then `fit` on dicts of `images`, `boxes`, `classes` and `mask`.
+
+    Each loss is shown as a metric, `class_loss` and `box_loss` say, the mean over the epoch.
+    """
 
     def __init__(self, detector: Detector, seed: int = 0) -> None:
-        super().__init__(name=f"fitting_{detector.name}")
+        super().__init__(name=f"fitting_{detector.name}", dtype="float32")
         self.detector = detector
         self.seed_generator = keras.random.SeedGenerator(seed)
-        self.trackers: dict[str, keras.metrics.Mean] = {}
+        self.means = [keras.metrics.Mean(f"{name}_loss") for name in detector.loss_names]
         self.built = True
 
     def call(self, batch: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
         targets = Targets(batch["boxes"], batch["classes"], batch["mask"])
-        return self.detector.training_losses(batch["images"], targets, self.seed_generator)
+        return self.detector.training_losses(batch["images"], targets, self.seed_generator, training=bool(training))
 
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
     ) -> Tensor:
-        total = sum(y_pred.values())
-        return ops.cast(total, "float32")
+        return ops.cast(sum(y_pred.values()), "float32")
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: dict[str, Tensor], sample_weight: Any = None) -> dict[str, Any]:
+        for name, mean in zip(self.detector.loss_names, self.means, strict=True):
+            mean.update_state(y_pred[name])
+        result: dict[str, Any] = self.get_metrics_result()
+        return result
 
 
 def fed(batch: Batch) -> dict[str, Any]:

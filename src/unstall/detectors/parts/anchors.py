@@ -1,4 +1,4 @@
-"""Anchors: boxes of set sizes at every place of the feature maps. They depend on the input's size alone, so they are constants."""
+"""Anchors: boxes of set sizes at every place of the feature maps. They depend on the input's size alone: constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pyramid_anchors(
 ) -> list[Anchors]:
     """Of RetinaNet and Faster R-CNN, for each level: ordered by row, column, ratio (height / width), size.
 
-    As torchvision lays them: corners are rounded to whole pixels, and the first stands on the image's corner, not in a cell's middle.
+    As torchvision lays them: corners are rounded to whole pixels, and the first stands on the image's corner, not in a cell.
     """
     return [_laid(_shapes(sizes, ratios), grid, image) for grid, sizes in zip(grids, sizes_px, strict=True)]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 import keras
@@ -15,6 +16,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
+LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
 
 @contextmanager
@@ -77,10 +79,90 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
 
 
 class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc]
-    """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's."""
+    """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's.
+
+    Computes in float32 whatever comes in; what goes out is as narrow as what came. Keras's own goes over the values three times.
+    """
 
     def __init__(self, *, name: str, epsilon: float = 1e-5, momentum: float = 0.9, **more: Any) -> None:
         super().__init__(name=name, epsilon=epsilon, momentum=momentum, **more)
+
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+        values = ops.cast(x, "float32")
+        mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
+        if training and self.trainable:
+            mean, variance = one_pass_moments(values, (0, 1, 2), about=mean)
+            self._tell(mean, variance)
+        factor = self.gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
+        return ops.cast(values * factor + (self.beta - mean * factor), self.compute_dtype)
+
+    def learn(self, mean: Tensor, variance: Tensor) -> None:
+        """The running statistics, from those of a batch."""
+        self.moving_mean.assign(self.moving_mean * self.momentum + mean * (1 - self.momentum))
+        self.moving_variance.assign(self.moving_variance * self.momentum + variance * (1 - self.momentum))
+
+    def _tell(self, mean: Tensor, variance: Tensor) -> None:
+        told = _told.get()
+        if told is None:
+            self.learn(mean, variance)
+        else:
+            told.append((self, mean, variance))
+
+
+class GroupNorm(keras.layers.GroupNormalization):  # type: ignore[misc]
+    """As PyTorch's, in float32 inside."""
+
+    def __init__(self, groups: int, *, name: str, epsilon: float = 1e-5) -> None:
+        super().__init__(groups, epsilon=epsilon, name=name, autocast=False)
+
+    def call(self, x: Tensor) -> Tensor:
+        _, height, width, channels = x.shape
+        values = ops.cast(x, "float32")
+        grouped = ops.reshape(values, (-1, height * width, self.groups, channels // self.groups))
+        mean, variance = one_pass_moments(grouped, (1, 3))
+        inverse = ops.rsqrt(variance + self.epsilon)
+        of_channel = (self.groups, channels // self.groups)
+        factor = inverse[:, :, None] * ops.reshape(self.gamma, of_channel)
+        summand = ops.reshape(self.beta, of_channel) - mean[:, :, None] * factor
+        factor, summand = (ops.reshape(each, (-1, 1, 1, channels)) for each in (factor, summand))
+        return ops.cast(values * factor + summand, x.dtype)
+
+
+def one_pass_moments(values: Tensor, axes: tuple[int, ...], about: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:
+    """Mean and variance by the sums of values and of squares, which one reading of the values gives. Taken about a number near
+    the mean, such as the running one, the difference of the two loses no digits."""
+    moved = values - about
+    mean = ops.mean(moved, axis=axes)
+    variance = ops.mean(moved * moved, axis=axes) - mean * mean
+    return mean + about, ops.maximum(variance, 0.0)
+
+
+# --- computing again instead of keeping ---
+
+_told: ContextVar[list[tuple[BatchNorm, Tensor, Tensor]] | None] = ContextVar("statistics of norms", default=None)
+
+
+def computed_again(layer: keras.layers.Layer, x: Tensor) -> Tensor:
+    """`layer(x, training=True)`, of which only `x` is kept until the gradients are computed; then it is computed again.
+
+    Statistics leave as outputs, and norms learn them outside: once, and from values that exist there.
+    """
+    norms: list[BatchNorm] = []
+
+    def compute(x: Tensor) -> tuple[Tensor, ...]:
+        told: list[tuple[BatchNorm, Tensor, Tensor]] = []
+        token = _told.set(told)
+        try:
+            y = layer(x, training=True)
+        finally:
+            _told.reset(token)
+        norms[:] = [norm for norm, _, _ in told]
+        return (y, *(moment for _, mean, variance in told for moment in (mean, variance)))
+
+    y, *moments = keras.remat(compute)(x)
+    for norm, mean, variance in zip(norms, moments[::2], moments[1::2], strict=True):
+        norm.learn(ops.stop_gradient(mean), ops.stop_gradient(variance))
+    return y
 
 
 def leaf_layers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:

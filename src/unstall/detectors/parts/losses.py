@@ -12,18 +12,21 @@ from unstall.detectors.parts.boxes import Tensor
 
 
 def focal(logits: Tensor, is_class: Tensor, alpha: float, gamma: float) -> Tensor:
-    """Of sigmoid outputs: (…, classes) logits, and whether each is the class there."""
-    logits, target = ops.cast(logits, "float32"), ops.cast(is_class, "float32")
-    probability = ops.sigmoid(logits)
-    right = probability * target + (1 - probability) * (1 - target)
-    weight = alpha * target + (1 - alpha) * (1 - target)
-    return weight * (1 - right) ** gamma * binary_cross_entropy(logits, target)
+    """Of sigmoid outputs: (…, classes) logits, and whether each is the class there.
+
+    With z the logit that it is wrong, the loss is sigmoid(z)^gamma · softplus(z), and log sigmoid(z) = z - softplus(z): no power,
+    no logarithm of what may be 0, and nothing that overflows.
+    """
+    logits = ops.cast(logits, "float32")
+    wrong = ops.where(is_class, -logits, logits)
+    loss = ops.softplus(wrong)
+    return ops.where(is_class, alpha, 1.0 - alpha) * ops.exp(gamma * (wrong - loss)) * loss
 
 
 def binary_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
     """Without an exponential that could overflow."""
     logits, target = ops.cast(logits, "float32"), ops.cast(target, "float32")
-    return ops.maximum(logits, 0.0) - logits * target + ops.log1p(ops.exp(-ops.abs(logits)))
+    return ops.softplus(logits) - logits * target
 
 
 def cross_entropy(logits: Tensor, label: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
 
+TIE = 3e-7  # of an overlap: nearer than this they are equal
+
 
 class Matches(NamedTuple):
     box: Tensor  # (batch, anchors) index of the box; some valid index where there is none
@@ -18,15 +20,17 @@ class Matches(NamedTuple):
 def match(overlap: Tensor, mask: Tensor, foreground: float, background: float, low_quality: bool) -> Matches:
     """By IoU (batch, anchors, boxes): from `foreground` on an object, below `background` none, left out between.
 
-    With `low_quality` the anchors that overlap a box best are objects too, however little that is, ties included; each then learns
-    the box that it overlaps best itself, which need not be the one that it was taken for. (So the published detectors do.)
+    With `low_quality` the anchors that overlap a box best are objects too, however little that is, ties included; each then
+    learns the box that it overlaps best itself, which need not be the one that it was taken for. (So the published detectors do.)
     """
     overlap = ops.where(mask[:, None, :], overlap, -1.0)
     best, box = ops.max(overlap, axis=2), ops.argmax(overlap, axis=2)
     is_object, is_background = best >= foreground, best < background
     if low_quality:
+        # A compiler may compute an overlap twice and round it in two ways: what is compared must not hang on the last bit.
+        # A box that overlaps no anchor at all (it has no area, or lies outside) would else take every anchor.
         best_of_box = ops.max(overlap, axis=1, keepdims=True)
-        is_best = (overlap == best_of_box) & (best_of_box > 0) & mask[:, None, :]
+        is_best = (overlap >= best_of_box * (1 - TIE)) & (best_of_box > 0)
         taken = ops.any(is_best, axis=2)
         is_object, is_background = is_object | taken, is_background & ~taken
     return Matches(box, is_object, is_background)

@@ -2,7 +2,8 @@
 
 Greedy suppression says: a box stays if no better box that stays overlaps it. From a first guess that all stay, asking this of all
 boxes at once, again and again, settles the best box in the first round, and at least one more in each further one; after a few
-rounds nothing changes, and what is left is what the greedy one leaves. Real images need 3 to 10 rounds, however many boxes they have.
+rounds nothing changes, and what is left is what the greedy one leaves. Real images need 3 to 10 rounds, however many boxes
+they have.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, max_pool
+from unstall.detectors.parts.layers import BatchNorm, Conv, computed_again, max_pool
 
 RESNET50 = (3, 4, 6, 3)
 STEM_CHANNELS = 64
@@ -81,7 +81,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
         outputs = []
         for stage in self.layers_of_stage:
             for block in stage:
-                x = keras.remat(block)(x, training=training) if self.remat and training else block(x, training=training)
+                x = computed_again(block, x) if self.remat and training else block(x, training=training)
             outputs.append(x)
         return outputs
 

@@ -35,10 +35,10 @@ def known() -> dict[str, Known]:
 
 def of_variant(variant: str) -> dict[str, Any]:
     """What the file has to say of it."""
-    from unstall.detectors import variants
+    from unstall.detectors import build
     from unstall.detectors.weights.layout import slots
 
-    detector = variants.build(variant)
+    detector = build(variant)
     shapes = {key: list(slot.shape) for key, slot in slots(detector).items()}
     return {"classes": detector.settings.classes, "tensors": shapes}
 
@@ -55,7 +55,7 @@ def as_text(entries: dict[str, Any]) -> str:
 def main() -> None:
     from unstall.detectors import variants
 
-    entries = {variant: of_variant(variant) for variant in variants.variants()}
+    entries = {variant: of_variant(variant) for variant in variants()}
     FILE.write_text(as_text(entries), encoding="utf-8")
     print(f"{FILE.name}: {', '.join(entries)}")
 

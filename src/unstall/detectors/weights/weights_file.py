@@ -8,14 +8,14 @@ save(detector, "weights.safetensors", class_names=("cat", "dog"))
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 
-from unstall.detectors import variants
+from unstall import detectors
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import safetensors_files
 from unstall.detectors.weights.description import Description, described
@@ -35,8 +35,8 @@ def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), 
         for key, slot in slots(detector).items()
     }
     description = Description(
-        variant=detector.name if detector.name in variants.variants() else "",
-        detector=variants.family_of(detector),
+        variant=detector.name if detector.name in detectors.variants() else "",
+        detector=type(detector).__module__.rpartition(".")[2],
         settings=asdict(detector.settings),
         class_names=tuple(class_names),
         source=source,
@@ -88,26 +88,17 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
 
 
 def _built(path: Path | str, description: Description, changes: dict[str, Any]) -> Detector:
-    wanted = {**description.settings, **changes}
-    known = variants.variants()
-    if description.variant in known:
-        family, base = known[description.variant]
-    else:
-        family = description.detector
-        models = variants.families()
-        if family not in models:
-            raise WrongInput(
-                f"'{path}' is of '{description.variant or family}', which is no detector here. Variants: {', '.join(known)}."
-            )
-        base = next(iter(models[family].VARIANTS.values()))
-    names = {field.name for field in fields(base)}
-    unknown = sorted(set(wanted) - names)
-    if unknown:
-        raise WrongInput(
-            f"'{path}', metadata 'settings': {family} has no '{unknown[0]}'. Expected some of: {', '.join(sorted(names))}."
-        )
+    """By its variant; a detector of settings that are no variant's by its family, whose settings the file has all of."""
+    variant, families = description.variant, detectors.families()
+    if variant not in detectors.variants():
+        if description.detector not in families:
+            known = ", ".join(detectors.variants())
+            raise WrongInput(f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}.")
+        variant = families[description.detector][0]
     try:
-        settings = type(base)(**{**{name: getattr(base, name) for name in names}, **wanted})
-        return variants.detector_class(family)(settings, name=description.variant or family)  # type: ignore[call-arg]
-    except (TypeError, ValueError) as error:
-        raise WrongInput(f"'{path}', metadata 'settings': {family} cannot be built from them: {error}") from None
+        settings = detectors.settings_of(variant, **{**description.settings, **changes})
+        family = detectors.family_of(variant)
+        made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
+    except (TypeError, ValueError, WrongInput) as error:
+        raise WrongInput(f"'{path}': a detector cannot be built from its settings: {error}") from None
+    return made

@@ -1,0 +1,242 @@
+"""That the tiny detectors learn: trained on embedded shapes, scored on others that they have never seen.
+
+    python -m benchmarks.learning [--variant retinanet_tiny] [--backend jax] [--out benchmarks/results/learning.json]
+
+One process for each backend, on two cores. The time is that of drawing no picture: of the whole training, compilation included.
+Scored by pycocotools: AP50 is the mean over the classes of the average precision at an IoU of 0.5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BACKENDS = ("tensorflow", "jax", "torch")
+NEEDED_AP50 = 0.90
+MOST_S = 600.0  # of a training
+MOST_COMPILE_S = 20.0
+HELD_OUT = 300  # pictures
+CACHE_BYTES = 2**30
+HELD_OUT_SEED = 1_000_003
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """AdamW with a warm-up and a cosine to 0; pictures are flipped."""
+
+    images: int = 3000
+    epochs: int = 12
+    batch_size: int = 16
+    rate: float = 2e-3
+    weight_decay: float = 1e-4
+    warm_up_steps: int = 100
+    clip_norm: float = 10.0
+    seed: int = 0
+
+
+RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe()}
+
+
+def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
+    from unstall.data.shapes import Shapes
+    from unstall.data.shapes_files import as_data_set, drafted
+
+    folder.mkdir()
+    height, width = image_px
+    return as_data_set(drafted(Shapes(count, width, height, seed), folder, {}), folder, "coco")
+
+
+def pipeline(data: Any, recipe: Recipe, image_px: tuple[int, int], for_training: bool) -> Any:
+    from unstall.data.augment import Flip
+    from unstall.data.pipeline import Pipeline, Settings
+
+    height, width = image_px
+    return Pipeline(
+        data,
+        Settings(
+            batch_size=recipe.batch_size, height_px=height, width_px=width, most_boxes=10, for_training=for_training,
+            augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=recipe.seed, workers=1,
+        ),
+    )  # fmt: skip
+
+
+def learn(variant: str, recipe: Recipe) -> dict[str, Any]:
+    """One training and its score, on the backend of this process."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    import keras
+
+    from unstall.detectors import build
+
+    keras.utils.set_random_seed(recipe.seed)
+    detector = build(variant)
+    image_px = detector.settings.image_px
+    with tempfile.TemporaryDirectory() as folder:
+        train = shapes(recipe.images, recipe.seed, image_px, Path(folder) / "train")
+        held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_px, Path(folder) / "held out")
+        trained = _train(detector, pipeline(train, recipe, image_px, for_training=True), recipe)
+        began = time.monotonic()
+        found = _found(detector, pipeline(held_out, recipe, image_px, for_training=False))
+        scored = _scores(held_out, found)
+    return {"variant": variant, "backend": keras.backend.backend(), **trained, **scored, "detect_s": time.monotonic() - began}
+
+
+def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
+    import keras
+
+    from unstall.training.fitting import Fitting, fed
+
+    steps = batches.steps_per_epoch
+    schedule = keras.optimizers.schedules.CosineDecay(
+        0.0, recipe.epochs * steps - recipe.warm_up_steps, warmup_target=recipe.rate, warmup_steps=recipe.warm_up_steps
+    )
+    fitting = Fitting(detector, recipe.seed)
+    optimizer = keras.optimizers.AdamW(schedule, weight_decay=recipe.weight_decay, global_clipnorm=recipe.clip_norm)
+    fitting.compile(optimizer)
+    ends: list[float] = []
+    watch = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda *_: ends.append(time.monotonic()),
+        on_epoch_end=lambda epoch, logs: print(f"  epoch {epoch + 1}: {_line(logs)}", file=sys.stderr, flush=True),
+    )
+    began, processor_began = time.monotonic(), time.process_time()
+    with batches.batches(epochs=recipe.epochs) as stream:
+        history = fitting.fit(
+            (fed(batch) for batch in stream), steps_per_epoch=steps, epochs=recipe.epochs, verbose=0, callbacks=[watch]
+        ).history
+    step_s = float(np.median(np.diff(ends)))
+    return {
+        "train_s": round(time.monotonic() - began, 1),
+        "processor_s": round(time.process_time() - processor_began, 1),
+        "compile_s": round(ends[0] - began - step_s, 1),
+        "step_ms": round(1000 * step_s, 1),
+        "steps": len(ends),
+        "parameters": sum(int(np.prod(variable.shape)) for variable in detector.variables),
+        "losses": [round(loss, 4) for loss in history["loss"]],
+    }
+
+
+def _line(logs: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in logs.items())
+
+
+def _found(detector: Any, batches: Any) -> list[dict[str, Any]]:
+    """In COCO's form, boxes in the pixels of the stored picture. Keras compiles the search as it does a prediction."""
+    import keras
+
+    class Finder(keras.Model):  # type: ignore[misc]
+        def call(self, images: Any) -> dict[str, Any]:
+            return dict(detector.detect(images)._asdict())
+
+    finder = Finder()
+    results = []
+    with batches.batches() as stream:
+        for batch in stream:
+            found = finder.predict_on_batch(batch.images)
+            for place, row in enumerate(batch.rows):
+                used = found["classes"][place] >= 0
+                boxes = batch.boxes_of_image(place, found["boxes"][place][used])
+                for box, score, number in zip(boxes, found["scores"][place][used], found["classes"][place][used], strict=True):
+                    if row >= 0:
+                        left, top, right, bottom = (float(side) for side in box)
+                        results.append(
+                            {"image_id": int(row), "category_id": int(number), "bbox": [left, top, right - left, bottom - top],
+                             "score": float(score)}
+                        )  # fmt: skip
+    return results
+
+
+def _scores(data: Any, found: list[dict[str, Any]]) -> dict[str, float]:
+    import contextlib
+    import io
+
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    annotations = [
+        {"image_id": row, "category_id": int(number), "bbox": [box[0], box[1], box[2] - box[0], box[3] - box[1]], "iscrowd": 0,
+         "area": float((box[2] - box[0]) * (box[3] - box[1]))}
+        for row, example in enumerate(data.examples)
+        for box, number in zip(example.boxes.tolist(), example.classes, strict=True)
+    ]  # fmt: skip
+    truth = COCO()
+    truth.dataset = {
+        "info": {},
+        "images": [{"id": row, "width": example.width, "height": example.height} for row, example in enumerate(data.examples)],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(data.classes)],
+        "annotations": [{"id": number, **each} for number, each in enumerate(annotations, 1)],
+    }
+    if not found:
+        return {"AP": 0.0, "AP50": 0.0}
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth.createIndex()
+        judged = COCOeval(truth, truth.loadRes(found), "bbox")
+        judged.evaluate()
+        judged.accumulate()
+        judged.summarize()
+    return {"AP": round(float(judged.stats[0]), 4), "AP50": round(float(judged.stats[1]), 4)}
+
+
+# --- all of it ---
+
+
+def in_a_process(variant: str, backend: str) -> dict[str, Any]:
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend}
+    command = [sys.executable, "-m", "benchmarks.learning", "--here", "--variant", variant]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **quiet})
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def judged(row: dict[str, Any]) -> str:
+    enough = row["AP50"] >= NEEDED_AP50 and row["train_s"] <= MOST_S and row["compile_s"] <= MOST_COMPILE_S
+    return "yes" if enough else "NO"
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    print(f"AP50 of {NEEDED_AP50:.2f} is needed in {MOST_S / 60:.0f} minutes, compiled in {MOST_COMPILE_S:.0f} s.\n")
+    print("| variant | backend | AP50 | AP | training | of the processor | compiling | step | enough |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for row in rows:
+        print(
+            f"| {row['variant']} | {row['backend']} | {row['AP50']:.3f} | {row['AP']:.3f} | {row['train_s']:.0f} s "
+            f"| {row['processor_s']:.0f} s | {row['compile_s']:.1f} s | {row['step_ms']:.0f} ms | {judged(row)} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--variant", action="append", help="may be given several times; all tiny ones if it is not given")
+    parser.add_argument("--backend", action="append", choices=BACKENDS, help="may be given several times; all if it is not given")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/learning.json"))
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    wishes = parser.parse_args()
+    if wishes.here:
+        (variant,) = wishes.variant
+        print(json.dumps(learn(variant, RECIPES.get(variant, Recipe()))))
+        return
+    from unstall.detectors import variants
+
+    rows: list[dict[str, Any]] = []
+    for variant in wishes.variant or [name for name in variants() if name.endswith("_tiny")]:
+        for backend in wishes.backend or BACKENDS:
+            print(f"{variant} on {backend}", file=sys.stderr, flush=True)
+            rows.append({**in_a_process(variant, backend), "recipe": asdict(RECIPES.get(variant, Recipe()))})
+    show(rows)
+    kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
+    new = {(row["variant"], row["backend"]) for row in rows}
+    rows = [row for row in kept if (row["variant"], row["backend"]) not in new] + rows
+    said = {"command": "python -m benchmarks.learning", "load_average": os.getloadavg(), "rows": rows}
+    wishes.out.write_text(json.dumps(said, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

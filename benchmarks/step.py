@@ -1,0 +1,188 @@
+"""A training step of RetinaNet on two CPU cores: Unstall's and KerasHub's of the same size, in turns.
+
+    python -m benchmarks.step --kerashub FOLDER [--backend jax] [--rounds 5] [--px 320] [--out benchmarks/results/step.json]
+
+KerasHub is no dependency: FOLDER is where it was installed (pip install --target FOLDER keras-hub). Each contestant runs in a
+process of its own, stopped (SIGSTOP) while it is not its turn. A round is one step of each, in random order; ratios are formed
+within a round. Both: ResNet-50, 90 classes, all layers trained, batch norms too, Keras's SGD, compiled as `fit` compiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WAYS = ("Unstall", "KerasHub")
+BACKENDS = ("tensorflow", "jax")
+NEEDED = 1.3
+CLASSES, BOXES = 90, 8
+RATE = 1e-4
+
+
+def batch_of(size: int, px: int) -> dict[str, np.ndarray]:
+    chance = np.random.default_rng(0)
+    corner = chance.random((size, BOXES, 2)) * 0.7 * px
+    side = (0.05 + chance.random((size, BOXES, 2)) * 0.25) * px
+    return {
+        "images": chance.integers(0, 256, (size, px, px, 3), np.uint8),
+        "boxes": np.concatenate([corner, corner + side], axis=2).astype(np.float32),
+        "classes": chance.integers(0, CLASSES, (size, BOXES)).astype(np.int32),
+        "mask": np.ones((size, BOXES), np.bool_),
+    }
+
+
+# --- in the contestant's process ---
+
+
+def step_of_unstall(size: int, px: int) -> Callable[[], Any]:
+    import keras
+
+    from unstall.detectors import build
+    from unstall.training.fitting import Fitting
+
+    detector = build("retinanet_resnet50_fpn", image_px=(px, px), classes=CLASSES, trainable_stages=5, frozen_norms=False)
+    fitting = Fitting(detector)
+    fitting.compile(keras.optimizers.SGD(RATE, momentum=0.9))
+    batch = batch_of(size, px)
+    return lambda: fitting.train_on_batch(batch)
+
+
+def step_of_kerashub(size: int, px: int) -> Callable[[], Any]:
+    import keras
+    import keras_hub
+
+    shape = (px, px, 3)
+    encoder = keras_hub.models.ResNetBackbone(
+        [64], [7], [64, 128, 256, 512], [3, 4, 6, 3], [1, 2, 2, 2], "bottleneck_block", image_shape=shape
+    )
+    backbone = keras_hub.models.RetinaNetBackbone(encoder, min_level=3, max_level=7, use_p5=False, image_shape=shape)
+    model = keras_hub.models.RetinaNetObjectDetector(backbone, num_classes=CLASSES, bounding_box_format="xyxy")
+    model.compile(keras.optimizers.SGD(RATE, momentum=0.9))
+    batch = batch_of(size, px)
+    images = batch["images"].astype(np.float32) / 255
+    wanted = {"boxes": batch["boxes"], "labels": batch["classes"].astype(np.float32)}
+    return lambda: model.train_on_batch(images, wanted)
+
+
+def serve(way: str, size: int, px: int) -> None:
+    """A line for the compilation, then one for each step that is asked for: seconds."""
+    step = {"Unstall": step_of_unstall, "KerasHub": step_of_kerashub}[way](size, px)
+    for _ in range(2):  # the second is no longer compiled, nor is it counted
+        began = time.monotonic()
+        step()
+        print(time.monotonic() - began, flush=True)
+    for _ in sys.stdin:
+        began = time.monotonic()
+        step()
+        print(time.monotonic() - began, flush=True)
+
+
+# --- in turns ---
+
+
+class Contestant:
+    def __init__(self, way: str, backend: str, wishes: argparse.Namespace) -> None:
+        command = [sys.executable, "-m", "benchmarks.step", "--serve", way, "--batch", str(wishes.batch), "--px", str(wishes.px)]
+        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend}
+        paths = [os.environ.get("PYTHONPATH", ""), *([str(wishes.kerashub)] if way == "KerasHub" else [])]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+            env={**os.environ, **quiet, "PYTHONPATH": os.pathsep.join(path for path in paths if path)},
+        )  # fmt: skip
+        self.way = way
+        self.first_s, second_s = self._answer(), self._answer()
+        self.compile_s = self.first_s - second_s
+        self._signal(signal.SIGSTOP)
+
+    def turn(self) -> float:
+        assert self._process.stdin is not None
+        self._signal(signal.SIGCONT)
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+        seconds = self._answer()
+        self._signal(signal.SIGSTOP)
+        return seconds
+
+    def end(self) -> None:
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _answer(self) -> float:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"failed: {' '.join(map(str, self._process.args))}")  # type: ignore[arg-type]
+        return float(line)
+
+    def _signal(self, number: int) -> None:
+        os.killpg(self._process.pid, number)
+
+
+def measure(backend: str, wishes: argparse.Namespace) -> dict[str, Any]:
+    contestants = [Contestant(way, backend, wishes) for way in WAYS]
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    try:
+        for _ in range(wishes.rounds):
+            for contestant in random.sample(contestants, len(contestants)):
+                seconds[contestant.way].append(contestant.turn())
+    finally:
+        for contestant in contestants:
+            contestant.end()
+    ratios = [theirs / ours for ours, theirs in zip(seconds["Unstall"], seconds["KerasHub"], strict=True)]
+    return {
+        "backend": backend,
+        "step_s": {way: round(statistics.median(values), 3) for way, values in seconds.items()},
+        "compile_s": {each.way: round(each.compile_s, 1) for each in contestants},
+        "times_as_fast": round(statistics.median(ratios), 2),
+        "ratios": [round(ratio, 2) for ratio in ratios],
+    }
+
+
+def show(rows: list[dict[str, Any]], wishes: argparse.Namespace) -> None:
+    print(f"RetinaNet ResNet-50, batch {wishes.batch}, {wishes.px} px, float32, two cores. Needed: {NEEDED} times as fast.\n")
+    print("| backend | Unstall | KerasHub | times as fast | compiling, Unstall | KerasHub |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for row in rows:
+        steps, compiling = row["step_s"], row["compile_s"]
+        print(
+            f"| {row['backend']} | {steps['Unstall']:.2f} s | {steps['KerasHub']:.2f} s | {row['times_as_fast']:.2f} "
+            f"| {compiling['Unstall']:.0f} s | {compiling['KerasHub']:.0f} s |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kerashub", type=Path, help="folder that KerasHub is installed in")
+    parser.add_argument("--backend", action="append", choices=BACKENDS)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--px", type=int, default=320)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/step.json"))
+    parser.add_argument("--serve", choices=WAYS, help=argparse.SUPPRESS)
+    wishes = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    if wishes.serve:
+        serve(wishes.serve, wishes.batch, wishes.px)
+        return
+    if wishes.kerashub is None:
+        parser.error("--kerashub FOLDER: where KerasHub is installed (pip install --target FOLDER keras-hub)")
+    rows = [measure(backend, wishes) for backend in wishes.backend or BACKENDS]
+    show(rows, wishes)
+    said = {"px": wishes.px, "batch": wishes.batch, "rounds": wishes.rounds, "load_average": os.getloadavg(), "rows": rows}
+    wishes.out.write_text(json.dumps(said, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""One check for every detector: what each must do on each backend, and that the backends agree. A detector's test is
+
+    from tests.detectors.conformance import BACKENDS, CHECKS, Subject
+
+    SUBJECT = Subject("retinanet_tiny", {"image_px": [96, 128]})
+
+    @BACKENDS
+    @CHECKS
+    def test_it_conforms(check, backend, request):
+        check(SUBJECT.measured(backend, request.config.cache))
+
+Each backend measures once, in a process of its own (`measuring.py`); what it measured is kept in pytest's cache for as long as the
+code stays the same, so that the runs of the three backends do not repeat each other's work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
+REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
+MOST_S = 240
+CLOSE = 1e-4  # of the largest value of a tensor, in float32
+CLOSE_BFLOAT16 = 0.1  # of a loss: eight bits of precision, through a whole network
+FLOOR = 1e-4  # of the largest gradient of all: what is smaller is compared with this, as it is the rest of a cancellation
+
+BACKENDS = pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax", "torch")]
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    facts: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    other: Measured | None = field(default=None, repr=False)  # of the backend that it is compared with
+
+
+@dataclass(frozen=True)
+class Subject:
+    variant: str
+    changes: dict[str, Any] = field(default_factory=dict)  # of its settings, as JSON has them: small images above all
+
+    def measured(self, backend: str, cache: pytest.Cache) -> Measured:
+        own, other = (self._of(each, cache) for each in (backend, REFERENCE[backend]))
+        return Measured(own.facts, own.arrays, other)
+
+    def _of(self, backend: str, cache: pytest.Cache) -> Measured:
+        path = cache.mkdir("detectors") / f"{self.variant}-{backend}-{self._print(backend)}.npz"
+        if not path.exists():
+            self._measure(backend, path)
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files if name != "facts"}
+            return Measured(json.loads(str(file["facts"])), arrays)
+
+    def _measure(self, backend: str, path: Path) -> None:
+        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend}
+        aside = path.with_suffix(f".{os.getpid()}.npz")
+        command = [sys.executable, "-m", "tests.detectors.measuring", self.variant, json.dumps(self.changes), str(aside)]
+        environment = {**os.environ, **quiet, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment, cwd=ROOT)
+        assert done.returncode == 0, done.stderr[-4000:]
+        aside.replace(path)
+
+    def _print(self, backend: str) -> str:
+        """Of all that the outcome hangs on."""
+        hashed = hashlib.sha256(json.dumps([self.variant, self.changes]).encode())
+        for package in ("keras", {"tensorflow": "tensorflow-cpu"}.get(backend, backend)):
+            hashed.update(_version(package).encode())
+        for folder in SOURCES:
+            for path in sorted((ROOT / folder).rglob("*.py")):
+                if not path.name.startswith("test_"):
+                    hashed.update(path.read_bytes())
+        return hashed.hexdigest()[:16]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except ModuleNotFoundError:
+        return version(package.partition("-")[0])
+
+
+def distance(these: np.ndarray, those: np.ndarray, least: float) -> float:
+    """The largest difference, as a share of the largest value, or of `least` where all are smaller."""
+    if those.size == 0:
+        return 0.0
+    scale = max(float(np.abs(those).max()), least)
+    return float(np.abs(these.astype(np.float64) - those).max()) / scale
+
+
+# --- the checks ---
+
+
+def shapes_and_types(of: Measured) -> None:
+    facts = of.facts
+    assert facts["forward"]["finite"]
+    for loss, kind in facts["whole"]["dtypes"].items():
+        assert kind == "float32", f"the loss '{loss}' is {kind}"
+    assert list(facts["whole"]["losses"]) == facts["loss_names"], "loss_names of the class must name what training_losses gives"
+    found = facts["detections"]
+    boxes, scores, classes = found["shapes"]
+    assert boxes == [2, scores[1], 4] and scores == classes
+    assert found["dtypes"] == ["float32", "float32", "int32"]
+    assert found["sorted"] and found["inside"] and found["unused_agree"], found
+    assert found["class_range"][0] >= -1 and found["class_range"][1] < facts["classes"]
+    assert found["found"] > 0, "with these weights something must be found, or nothing is tested"
+
+
+def an_image_without_a_box_is_an_example(of: Measured) -> None:
+    whole = of.facts["whole"]  # its second image has none
+    assert all(np.isfinite(loss) and loss > 0 for loss in whole["losses"].values()), whole["losses"]
+    assert whole["finite"]
+    assert np.isfinite(of.facts["fitted"]["losses"]).all()  # there one batch has no box at all
+
+
+def every_variable_learns(of: Measured) -> None:
+    assert of.facts["whole"]["without_gradient"] == []
+
+
+def the_loss_falls(of: Measured) -> None:
+    fitted = of.facts["fitted"]
+    losses = fitted["losses"][: fitted["steps"]]
+    assert losses[-1] < 0.8 * losses[0], losses
+
+
+def fit_shows_every_loss(of: Measured) -> None:
+    fitted = of.facts["fitted"]
+    assert fitted["logs"] == sorted(["loss", *(f"{name}_loss" for name in of.facts["loss_names"])])
+    assert np.allclose(fitted["parts"], fitted["losses"][: fitted["steps"]], rtol=1e-4)
+
+
+def other_numbers_of_boxes_compile_nothing(of: Measured) -> None:
+    if of.facts["backend"] != "torch":  # which compiles nothing
+        assert of.facts["fitted"]["traces"] == of.facts["fitted"]["traces_at_first"]
+
+
+def weights_survive_saving(of: Measured) -> None:
+    assert of.facts["saved"] == {"same_names": True, "equal": True, "variables": of.facts["saved"]["variables"]}
+    assert of.facts["saved"]["variables"] >= len(of.facts["whole"]["learned"])
+
+
+def bfloat16_gives_nearly_the_same_losses(of: Measured) -> None:
+    narrow, wide = of.facts["bfloat16"], of.facts["whole"]
+    assert narrow["finite"] and set(narrow["dtypes"].values()) == {"float32"}
+    for name, loss in wide["losses"].items():
+        assert abs(narrow["losses"][name] - loss) < CLOSE_BFLOAT16 * loss, (name, narrow["losses"], wide["losses"])
+
+
+def computing_again_changes_nothing(of: Measured) -> None:
+    assert of.facts["remat"]["furthest"] < CLOSE
+    assert of.facts["remat"]["furthest_state"] < CLOSE
+
+
+def frozen_stages_stay(of: Measured) -> None:
+    frozen = of.facts["frozen"]
+    assert frozen["changed_though_frozen"] == []
+    assert set(frozen["learned"]) < set(of.facts["whole"]["learned"])
+    backbone = [name for name in of.facts["whole"]["learned"] if name.startswith("backbone.") and ".fpn." not in name]
+    still = [name for name in backbone if name in frozen["learned"]]
+    assert still and len(still) < len(backbone), "trainable_stages=1 leaves the backbone's last stage to learn, and no other"
+
+
+def backends_agree(of: Measured) -> None:
+    other = of.other
+    assert other is not None and other.facts["backend"] != of.facts["backend"]
+    assert list(of.arrays) == list(other.arrays)
+    for name, loss in other.facts["whole"]["losses"].items():
+        assert abs(of.facts["whole"]["losses"][name] - loss) <= CLOSE * abs(loss), (name, of.facts["whole"], other.facts["whole"])
+    largest = max(float(np.abs(value).max()) for name, value in other.arrays.items() if name.startswith("gradient"))
+    apart = {
+        name: distance(of.arrays[name], value, FLOOR * largest if name.startswith("gradient") else 1e-6)
+        for name, value in other.arrays.items()
+    }
+    wrong = {name: share for name, share in apart.items() if share > CLOSE}
+    assert not wrong, wrong
+
+
+EVERY_CHECK: tuple[Callable[[Measured], None], ...] = (
+    shapes_and_types,
+    an_image_without_a_box_is_an_example,
+    every_variable_learns,
+    the_loss_falls,
+    fit_shows_every_loss,
+    other_numbers_of_boxes_compile_nothing,
+    weights_survive_saving,
+    bfloat16_gives_nearly_the_same_losses,
+    computing_again_changes_nothing,
+    frozen_stages_stay,
+    backends_agree,
+)
+CHECKS = pytest.mark.parametrize("check", EVERY_CHECK, ids=lambda check: check.__name__)

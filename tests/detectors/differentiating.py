@@ -1,0 +1,123 @@
+"""Losses and their gradients on whichever backend runs, and a function compiled as that backend compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.detectors.seeded import variables_of
+
+
+class Differentiated(NamedTuple):
+    losses: dict[str, float]
+    dtypes: dict[str, str]  # of the losses
+    gradients: dict[str, np.ndarray]  # of what learns, by name
+    states: dict[str, np.ndarray]  # of what does not, after the step
+
+
+Run = Callable[[dict[str, np.ndarray]], tuple[dict[str, Any], list[np.ndarray]]]
+
+
+class Differentiating:
+    """In training mode, compiled once where the backend compiles. Weights stay as they are; running statistics do not."""
+
+    def __init__(self, fitting: Any) -> None:
+        import keras
+
+        self.fitting = fitting
+        self._named = variables_of(fitting.detector)
+        self._learned = {name: each for name, each in self._named.items() if each.trainable and _is_in(each, fitting)}
+        made = {"jax": _by_jax, "tensorflow": _by_tensorflow, "torch": _by_torch}[keras.backend.backend()]
+        self._run = made(fitting, list(self._learned.values()))
+
+    def __call__(self, batch: dict[str, np.ndarray]) -> Differentiated:
+        import keras
+
+        losses, gradients = self._run(batch)
+        states = {name: each for name, each in self._named.items() if name not in self._learned}
+        return Differentiated(
+            {name: float(keras.ops.convert_to_numpy(loss)) for name, loss in losses.items()},
+            {name: keras.backend.standardize_dtype(loss.dtype) for name, loss in losses.items()},
+            dict(zip(self._learned, gradients, strict=True)),
+            {name: keras.ops.convert_to_numpy(variable).copy() for name, variable in states.items()},
+        )
+
+
+def differentiated(fitting: Any, batch: dict[str, np.ndarray]) -> Differentiated:
+    return Differentiating(fitting)(batch)
+
+
+def _is_in(variable: Any, fitting: Any) -> bool:
+    return any(variable is other for other in fitting.trainable_variables)
+
+
+def _by_jax(fitting: Any, learned: list[Any]) -> Run:
+    import jax
+
+    def total(trainable: list[Any], others: list[Any], batch: dict[str, Any]) -> tuple[Any, Any]:
+        losses, others = fitting.stateless_call(trainable, others, batch, training=True)
+        return sum(losses.values()), (losses, others)
+
+    step = jax.jit(jax.value_and_grad(total, has_aux=True))
+
+    def run(batch: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        kinds = (fitting.trainable_variables, fitting.non_trainable_variables)
+        (_, (losses, states)), gradients = step(*([variable.value for variable in kind] for kind in kinds), batch)
+        for variable, state in zip(kinds[1], states, strict=True):
+            variable.assign(state)
+        by_variable = {id(each): gradient for each, gradient in zip(kinds[0], gradients, strict=True)}
+        return losses, [np.asarray(by_variable[id(variable)]) for variable in learned]
+
+    return run
+
+
+def _by_tensorflow(fitting: Any, learned: list[Any]) -> Run:
+    import tensorflow as tf
+
+    @tf.function(autograph=False)
+    def step(batch: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        with tf.GradientTape() as tape:
+            losses = fitting(batch, training=True)
+            total = tf.add_n(list(losses.values()))
+        return losses, tape.gradient(total, [variable.value for variable in learned], unconnected_gradients="zero")
+
+    def run(batch: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        losses, gradients = step({name: tf.constant(value) for name, value in batch.items()})
+        return losses, [np.asarray(gradient) for gradient in gradients]
+
+    return run
+
+
+def _by_torch(fitting: Any, learned: list[Any]) -> Run:
+    import keras
+
+    def run(batch: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        fitting.zero_grad()
+        losses = fitting(batch, training=True)
+        sum(losses.values()).backward()
+        gradients = [
+            np.zeros(variable.shape, np.float32)
+            if variable.value.grad is None
+            else keras.ops.convert_to_numpy(variable.value.grad)
+            for variable in learned
+        ]
+        return {name: loss.detach() for name, loss in losses.items()}, [gradient.copy() for gradient in gradients]
+
+    return run
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """With the weights of now. PyTorch runs it as it stands."""
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, autograph=False)
+    return function

@@ -1,0 +1,93 @@
+"""The registry: which detectors there are, known without a framework; wrong names and settings refused with the nearest right one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unstall.detectors import families, family_of, pages, variants
+from unstall.errors import WrongInput
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_variants_are_known_without_keras() -> None:
+    code = "import sys\nfrom unstall.detectors import variants\nassert 'retinanet_tiny' in variants()\nassert 'keras' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_variant_belongs_to_one_family() -> None:
+    assert family_of("retinanet_resnet50_fpn_v2") == "retinanet"
+    assert len(set(variants())) == len(variants())
+    assert all(name in variants() for names in families().values() for name in names)
+
+
+def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
+    with pytest.raises(WrongInput, match=r"no detector 'retinanet_resnet50'.*Did you mean 'retinanet_resnet50_fpn'") as refused:
+        family_of("retinanet_resnet50")
+    assert "retinanet_tiny" in str(refused.value)
+
+
+def test_a_page_has_every_setting_with_its_value_and_its_meaning() -> None:
+    page = pages.page("retinanet")
+    assert "| `focal_gamma` | `float` | `2.0` |" in page
+    assert "| `image_px` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
+    assert "* `retinanet_resnet50_fpn`: the settings below." in page
+    assert "`box_loss` 'giou'" in page
+
+
+WRONG = {
+    "classes": (0, "3", 2.5),
+    "image_px": ((16, 640), (640,), 640, (640.0, 640.0)),
+    "focal_alpha": (1.5, "a quarter"),
+    "focal_gamma": (-1, float("nan")),
+    "background_iou": (0.6,),  # above the foreground's
+    "box_loss": ("l2",),
+    "anchor_sizes_px": (((32,), (64,)), ((32,), (64,), (128,), (256,), (0,)), ((1, 2), (3,), (4,), (5,), (6,))),
+    "anchor_ratios": ((), (-1.0,)),
+    "trainable_stages": (6, -1),
+    "frozen_norms": ("yes",),
+    "precision": ("float64",),
+    "prior": (0, 1),
+    "channels": (100,),  # no multiple of the groups
+    "most_detections": (0,),
+    "blocks": ((3, 4, 6),),
+}
+PROGRAM = """
+import json, sys
+from unstall.detectors import settings_of
+from unstall.errors import WrongInput
+
+for name, values in {wrong!r}.items():
+    for value in values:
+        try:
+            settings_of("retinanet_resnet50_fpn_v2", **{{name: value}})
+        except WrongInput as refused:
+            assert str(refused).startswith(name + ": expected ") and "Received: " in str(refused), refused
+        else:
+            raise AssertionError(f"{{name}}={{value!r}} was taken")
+try:
+    settings_of("retinanet_tiny", focal_gama=1.0)
+except WrongInput as refused:
+    assert "no setting 'focal_gama'. Did you mean 'focal_gamma'?" in str(refused), refused
+else:
+    raise AssertionError("a wrong setting was taken")
+taken = settings_of("retinanet_tiny", image_px=[64, 96], anchor_ratios=[1.0])
+assert taken.image_px == (64, 96) and taken.anchor_ratios == (1.0,) and taken.classes == 6
+"""
+
+
+@pytest.mark.jax
+def test_settings_out_of_range_are_refused_by_name_range_and_value() -> None:
+    program = PROGRAM.format(wrong=WRONG).replace("nan", "float('nan')")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT, env=_on_jax())
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def _on_jax() -> dict[str, str]:
+    return {**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
