@@ -31,8 +31,8 @@ def show_imported(plain: dict[str, Any], out: Console) -> None:
     settings = ", ".join(f"{key} {value:g}" for key, value in plain["settings"].items())
     print_line(out, Text(f"{plain['out']}: {plain['variant']}, {settings}, from {printable(plain['file'])}, {plain['is']}"))
     if plain["holds"] != "detector":
-        what = "the backbone only" if plain["holds"] == "backbone" else "all but the outputs of the classes"
-        print_line(out, Text(f"It holds {what}: train it before it is used."))
+        what = "Its heads begin" if plain["holds"] == "backbone" else "The outputs of its classes begin"
+        print_line(out, Text(f"{what} fresh: train it before it is used."))
 
 
 def _names(group: dict[str, Any]) -> str:

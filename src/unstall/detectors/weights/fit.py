@@ -10,7 +10,7 @@ from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNT
 from unstall.detectors.weights.stored import Tensors, shown
 
 Shape = tuple[int, ...]
-LEAST_SHARE = 0.5  # of the tensors that a file could give; with less it is of something else
+LEAST_SHARE = 0.6  # of the tensors that a file could give; with less it is of something else (ResNet-101's give a ResNet-50 half)
 
 
 @dataclass

@@ -28,7 +28,6 @@ WITHOUT_EPSILON = ("fasterrcnn_resnet50_fpn", "retinanet_resnet50_fpn")
 @dataclass(frozen=True)
 class Imported:
     checkpoint: Checkpoint
-    tensors: Tensors
     fit: Fit
     description: Description
     classes: int
@@ -37,13 +36,16 @@ class Imported:
     def arrays(self) -> dict[str, Any]:
         """In float32, whatever the file had."""
         try:
-            return {key: np.asarray(self.tensors[name].read(), np.float32) for key, name in self.fit.taken.items()}
+            return {key: np.asarray(self.checkpoint.tensors[name].read(), np.float32) for key, name in self.fit.taken.items()}
         except (Unreadable, OSError) as error:
             raise WrongInput(f"'{self.checkpoint.path}' cannot be read as weights. {error}") from None
 
     def as_plain(self) -> dict[str, Any]:
         """The report."""
-        taken = [{"tensor": key, "from": name, "shape": list(self.tensors[name].shape)} for key, name in self.fit.taken.items()]
+        taken = [
+            {"tensor": key, "from": name, "shape": list(self.checkpoint.tensors[name].shape)}
+            for key, name in self.fit.taken.items()
+        ]
         return {
             "file": str(self.checkpoint.path),
             "written_by": self.checkpoint.written_by,
@@ -63,7 +65,12 @@ def import_file(
     path: Path | str, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
 ) -> Imported:
     """`classes` without background; other than in the file, the head begins fresh."""
-    checkpoint = read(path)
+    return import_checkpoint(read(path), variant, classes, norm_epsilon)
+
+
+def import_checkpoint(
+    checkpoint: Checkpoint, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
+) -> Imported:
     tensors = checkpoint.tensors
     if variant is not None and variant not in shapes.known():
         raise WrongInput(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
@@ -85,7 +92,7 @@ def import_file(
         holds="backbone" if not fit.is_whole else "headless" if fit.new else "detector",
     )
     others = tuple(name for name, each in fits.items() if name != chosen and each.is_backbone and each.is_of_this)
-    return Imported(checkpoint, tensors, fit, description, count, others)
+    return Imported(checkpoint, fit, description, count, others)
 
 
 def _held_against(tensors: Tensors, variant: str) -> Fit:
