@@ -27,8 +27,8 @@ SEEDS = (
     ),
 )
 TOKENS = (
-    b'"dtype"', b'"shape"', b'"data_offsets"', b'"__metadata__"', b'"F64"', b'"BOOL"', b'"unstall"', b'"settings"', b"[", b"]", b"{",
-    b"}", b",", b":", b"-1", b"1e999", b"NaN", b"99999999999999999999", b"null", b'"\\ud800"', b"[[[[[[[[", b"\xff", b" ",
+    b'"dtype"', b'"shape"', b'"data_offsets"', b'"__metadata__"', b'"F64"', b'"BOOL"', b'"unstall"', b'"settings"', b"[", b"]",
+    b"{", b"}", b",", b":", b"-1", b"1e999", b"NaN", b"99999999999999999999", b"null", b'"\\ud800"', b"[[[[[[[[", b"\xff", b" ",
 )  # fmt: skip
 
 
