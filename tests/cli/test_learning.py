@@ -45,7 +45,7 @@ def test_import_makes_a_weights_file_and_says_what_was_taken(tiny_pth: Path, tmp
     out = tmp_path / "tiny.safetensors"
     done = call("weights", "import", str(tiny_pth), "--out", str(out), COLUMNS="160")
     assert done.returncode == 0, done.stderr
-    assert f"{VARIANT}, classes 3, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
+    assert f"{VARIANT}, classes 6, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
     told = as_json("weights", "show", str(out))
     assert told["description"]["variant"] == VARIANT and told["written_by"] == "Unstall"
     assert told["fits"][0] == {"variant": VARIANT, "taken": len(told["tensors"]), "of": len(told["tensors"]), "as": "a detector"}
@@ -63,7 +63,7 @@ def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:
     assert taken + 2 == len(shapes.known()[VARIANT].shapes)
     names.write_text("one\n")
     done = call("weights", "import", str(tiny_pth), "--out", out, "--names", str(names))
-    assert done.returncode == 2 and "expected 3 names, a line for each class. Received: 1" in done.stderr
+    assert done.returncode == 2 and "expected 6 names, a line for each class. Received: 1" in done.stderr
 
 
 def test_show_of_a_checkpoint_lists_its_tensors(tiny_pth: Path) -> None:

@@ -10,7 +10,7 @@ from unstall.detectors.weights import safetensors_files, shapes
 from unstall.detectors.weights.description import Description
 
 VARIANT = "retinanet_tiny"
-NAMES = ("circle", "square", "triangle")
+NAMES = ("circle", "square", "triangle", "star", "cross", "ring")
 IMAGE_PX = (96, 96)
 
 

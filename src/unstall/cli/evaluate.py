@@ -59,9 +59,10 @@ def command(
         if split is not None:
             data = only(data, split)
         from unstall.detectors.weights.weights_file import build_from
+        from unstall.training.detecting import Detecting
         from unstall.training.evaluate import evaluate
 
-        result = evaluate(build_from(weights), data, description.class_names, batch, progress)
+        result = evaluate(Detecting(build_from(weights)), data, description.class_names, batch, progress)
     plain = {"weights": weights, "data": data_path, "split": split, "backend": backends.running_backend(), **result.as_plain()}
     if png_target:
         from unstall.report.score_plots import write_plots

@@ -52,9 +52,10 @@ def command(
     backends.choose(backend)
     with shown_progress() as progress:
         from unstall.detectors.weights.weights_file import build_from
+        from unstall.training.detecting import Detecting
         from unstall.training.predict import predict
 
-        result = predict(build_from(weights), data, description.class_names, batch, least_score, progress)
+        result = predict(Detecting(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:
             draw(data, result, Path(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}

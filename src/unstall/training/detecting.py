@@ -27,7 +27,8 @@ class Found(NamedTuple):
 
 
 class Detecting(keras.Model):  # type: ignore[misc]
-    """The detector with everything behind its outputs, suppression included, as one model: what `predict` and `export` take."""
+    """The detector with everything behind its outputs, suppression included, as one model. It is compiled when it is first used:
+    whoever detects again and again, as a training does, keeps it."""
 
     def __init__(self, detector: Detector) -> None:
         super().__init__(name=f"detecting_{detector.name}")
@@ -49,11 +50,12 @@ def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline
     return Pipeline(data, settings)
 
 
-def detections(detector: Detector, pipeline: Pipeline) -> Iterator[tuple[int, Found]]:
+def detections(model: Detecting, pipeline: Pipeline) -> Iterator[tuple[int, Found]]:
     """The row of each example and what is found in it. An example whose image cannot be read does not come."""
-    model = Detecting(detector)
     with pipeline.batches() as batches:
         for batch in batches:
+            if (batch.rows < 0).all():
+                continue
             raw: dict[str, Any] = model.predict_on_batch(batch.images)
             outputs = {name: keras.ops.convert_to_numpy(values) for name, values in raw.items()}
             for place, row in enumerate(batch.rows.tolist()):

@@ -15,7 +15,7 @@ from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 from unstall.training.coco_matching import Answer, Truth
 from unstall.training.confusion import LEAST_IOU, LEAST_SCORE, confusion
-from unstall.training.detecting import Found, detections, pipeline_for
+from unstall.training.detecting import Detecting, Found, detections, pipeline_for
 from unstall.training.score import RECALLS, Score, score
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
@@ -60,17 +60,17 @@ class Evaluation:
 
 
 def evaluate(
-    detector: Detector,
+    model: Detecting,
     data: DataSet,
     class_names: Sequence[str] = (),
     batch_size: int = 8,
     progress: Progress | None = None,
 ) -> Evaluation:
     """`class_names` are the detector's; without them its classes are those of the data set, in their order."""
-    to_data = class_map(detector, class_names, data)
-    pipeline = pipeline_for(detector, data, batch_size)
+    to_data = class_map(model.detector, class_names, data)
+    pipeline = pipeline_for(model.detector, data, batch_size)
     truths, answers = [], []
-    for row, found in detections(detector, pipeline):
+    for row, found in detections(model, pipeline):
         truths.append(truth_of(data.examples[row]))
         answers.append(answer_of(found, to_data))
         if progress is not None:

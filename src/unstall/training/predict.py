@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from unstall.data.example import DataSet
-from unstall.detectors.detector import Detector
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
-from unstall.training.detecting import Found, detections, pipeline_for
+from unstall.training.detecting import Detecting, Found, detections, pipeline_for
 
 
 def predict(
-    detector: Detector,
+    model: Detecting,
     data: DataSet,
     class_names: Sequence[str] = (),
     batch_size: int = 8,
@@ -21,9 +20,9 @@ def predict(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """For each image its boxes, the best first. Images that cannot be read are named; it is an error where none can."""
-    pipeline = pipeline_for(detector, data, min(batch_size, len(data.examples)))
+    pipeline = pipeline_for(model.detector, data, min(batch_size, len(data.examples)))
     images = []
-    for row, found in detections(detector, pipeline):
+    for row, found in detections(model, pipeline):
         images.append({"image": data.examples[row].name, "row": row, "boxes": boxes_of(found.at_least(least_score), class_names)})
         if progress is not None:
             progress("detecting", len(images), len(data.examples))

@@ -126,9 +126,7 @@ def test_a_deeper_network_is_not_taken_for_its_first_half() -> None:
     deeper = backbone_of(V1)
     block = {name.removeprefix("layer3.5."): shape for name, shape in deeper.items() if name.startswith("layer3.5.")}
     deeper |= {f"layer3.{number}.{name}": shape for number in range(6, 23) for name, shape in block.items()}
-    with pytest.raises(
-        WrongInput, match=r"fits no detector. The nearest is .*'layer3\.6\..*', for which there is no place"
-    ):
+    with pytest.raises(WrongInput, match=r"fits no detector. The nearest is .*'layer3\.6\..*', for which there is no place"):
         import_checkpoint(of_shapes(deeper))
 
 

@@ -93,6 +93,11 @@ def tensors_of(detector: Any) -> dict[str, np.ndarray]:
     return {key: np.array(slot.to_torch(ops.convert_to_numpy(slot.variable))) for key, slot in slots(detector).items()}
 
 
+def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    for key, array in expected.items():
+        np.testing.assert_array_equal(found[key], array, err_msg=key)
+
+
 def test_a_detector_saved_is_built_again_from_its_file_alone(tmp_path: Path) -> None:
     detector = build(TINY, classes=2, **SMALL)
     set_weights(detector)
@@ -100,8 +105,7 @@ def test_a_detector_saved_is_built_again_from_its_file_alone(tmp_path: Path) -> 
     again = build_from(tmp_path / "a.safetensors")
     assert again.settings == detector.settings and again.name == TINY
     assert described(tmp_path / "a.safetensors")[1].class_names == ("cat", "dog")
-    for key, array in tensors_of(detector).items():
-        np.testing.assert_array_equal(tensors_of(again)[key], array, err_msg=key)
+    assert_same(tensors_of(again), tensors_of(detector))
     with pytest.raises(WrongInput, match=r"expected 2, one for each class. Received: 1"):
         save(detector, tmp_path / "b.safetensors", ("cat",))
     with pytest.raises(WrongInput, match="Cannot write the weights"):
@@ -117,9 +121,9 @@ def test_a_torch_checkpoint_is_loaded_with_a_report(tmp_path: Path) -> None:
     new = {key for key in fit.new if "cls_logits" in key}
     assert set(fit.new) == new and len(new) == 2
     assert fit.left_out["module.odd"] == "no such tensor here"
-    for key in fit.taken:
-        np.testing.assert_array_equal(tensors_of(detector)[key], arrays[key])
-    np.testing.assert_array_equal(tensors_of(detector)["head.classification_head.cls_logits.bias"], before)
+    after = tensors_of(detector)
+    assert_same(after, {key: arrays[key] for key in fit.taken})
+    np.testing.assert_array_equal(after["head.classification_head.cls_logits.bias"], before)
 
 
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
@@ -133,7 +137,8 @@ def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
     [
         ({"holds": "backbone"}, "whose heads are not trained"),
         ({"holds": "headless"}, "whose class outputs are not trained"),
-        ({"settings": {"classes": 3, "colour": 1}}, "has no setting 'colour'"),
+        ({"class_names": ("cat", "dog")}, "has 2 class_names, and 6 classes"),
+        ({"settings": {"classes": 6, "colour": 1}}, "has no setting 'colour'"),
         ({"variant": "yolo", "detector": "yolo"}, "is of 'yolo', which is no detector here"),
         ({"settings": {"classes": 9}}, "is not whole: 2 tensors are missing, the first is 'head.classification_head.cls_logits"),
     ],
@@ -141,7 +146,7 @@ def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
 def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
     arrays = tensors_of(build(TINY, **SMALL))
     path = tmp_path / "a.safetensors"
-    write(path, arrays, Description(**{"variant": TINY, "settings": {"classes": 3}, **changes}))
+    write(path, arrays, Description(**{"variant": TINY, "settings": {"classes": 6}, **changes}))
     with pytest.raises(WrongInput, match=said):
         build_from(path)
 
@@ -153,8 +158,7 @@ def test_a_backbone_may_be_built_from_where_that_is_asked_for(tmp_path: Path) ->
     write(tmp_path / "a.safetensors", arrays, Description(TINY, holds="backbone"))
     detector = build_from(tmp_path / "a.safetensors", may_be_partial=True, classes=11, **SMALL)
     assert detector.settings.classes == 11
-    for key, array in arrays.items():
-        np.testing.assert_array_equal(tensors_of(detector)[key], array)
+    assert_same(tensors_of(detector), arrays)
 
 
 def test_the_file_of_shapes_is_what_the_tiny_detectors_have() -> None:

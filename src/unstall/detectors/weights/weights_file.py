@@ -80,6 +80,9 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
             f"'{path}' is of a {description.variant} whose {lacking} not trained: it would find nothing. Train it first."
         )
     detector = _built(path, description, changes)
+    names = len(description.class_names)
+    if names not in {0, detector.settings.classes} and "classes" not in changes:
+        raise WrongInput(f"'{path}' has {names} class_names, and {detector.settings.classes} classes. Expected as many.")
     missing = load(detector, path).new
     if missing and not may_be_partial:
         name, why = next(iter(missing.items()))
