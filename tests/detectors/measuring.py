@@ -143,7 +143,7 @@ def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     fitting.compile(keras.optimizers.Adam(RATE))
     callback = keras.callbacks.LambdaCallback(on_train_batch_end=remember)
     history = fitting.fit(
-        (each for each in batches), steps_per_epoch=1, epochs=STEPS + FEWER_BOXES, verbose=0, callbacks=[callback]
+        ((each,) for each in batches), steps_per_epoch=1, epochs=STEPS + FEWER_BOXES, verbose=0, callbacks=[callback]
     ).history
     return {
         "logs": sorted(history),

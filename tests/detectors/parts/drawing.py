@@ -23,9 +23,16 @@ def boxes(seed: int, *shape: int, px: int = 60, no_area: float = 0.15) -> np.nda
     drawn = np.concatenate([corner, corner + side], axis=-1)
     if seed % 2:
         drawn = np.round(drawn / 4) * 4  # many equal sides, and ties
+        drawn[..., 2:] = np.maximum(drawn[..., 2:], drawn[..., :2] + 4)
     spoiled = random.random(shape) < no_area
     drawn[spoiled] = drawn[spoiled][:, [2, 1, 0, 3]] if seed % 3 else drawn[spoiled][:, [0, 1, 0, 3]]
     return drawn.astype(np.float32)
+
+
+def tensor(values: np.ndarray) -> Any:
+    from keras import ops
+
+    return ops.convert_to_tensor(values)
 
 
 def array(tensor: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ The name is what weights are found by: the layer `backbone.body.conv1` takes `ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
+Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers of a shape the same numbers
 LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
 
@@ -30,7 +31,22 @@ def precision(name: Precision) -> Iterator[None]:
         keras.config.set_dtype_policy(before)
 
 
-class Conv(keras.layers.Conv2D):  # type: ignore[misc]
+def he_normal() -> Any:
+    """By the channels that come out, as torchvision begins."""
+    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
+
+
+class Keyed:
+    """Stands before the class of a layer that has variables. The layer's name has the dots of its key; the paths of its variables
+    have hyphens for them, as not every backend takes a dot there."""
+
+    def add_weight(self, *values: Any, **more: Any) -> Any:
+        variable = super().add_weight(*values, **more)  # type: ignore[misc]
+        variable._path = variable.path.replace(".", "-")
+        return variable
+
+
+class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
     """With as much padding before as behind, where Keras's `same` pads an image of even size behind only."""
 
     def __init__(
@@ -52,7 +68,7 @@ class Conv(keras.layers.Conv2D):  # type: ignore[misc]
         return result
 
 
-class DepthwiseConv(keras.layers.DepthwiseConv2D):  # type: ignore[misc]
+class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     """The same, each channel by itself."""
 
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
@@ -78,7 +94,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
     return ops.max_pool(padded(x, around), size, stride, padding="valid")
 
 
-class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc]
+class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
     """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's.
 
     Computes in float32 whatever comes in; what goes out is as narrow as what came. Keras's own goes over the values three times.
@@ -109,7 +125,7 @@ class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc]
             told.append((self, mean, variance))
 
 
-class GroupNorm(keras.layers.GroupNormalization):  # type: ignore[misc]
+class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
     """As PyTorch's, in float32 inside."""
 
     def __init__(self, groups: int, *, name: str, epsilon: float = 1e-5) -> None:

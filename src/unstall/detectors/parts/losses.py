@@ -30,9 +30,11 @@ def binary_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
-    """Of softmax outputs: (…, classes) logits and (…) the class."""
-    logits = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-    return -ops.take_along_axis(logits, ops.cast(label, "int32")[..., None], axis=-1)[..., 0]
+    """Of softmax outputs: (…, classes) logits and (…) the class. The class is picked by comparing, as its gradient is then a
+    subtraction and not a scatter."""
+    logits = ops.cast(logits, "float32")
+    is_class = ops.cast(label, "int32")[..., None] == ops.arange(logits.shape[-1], dtype="int32")
+    return ops.logsumexp(logits, axis=-1) - ops.sum(ops.where(is_class, logits, 0.0), axis=-1)
 
 
 def smooth_l1(predicted: Tensor, wanted: Tensor, beta: float) -> Tensor:
@@ -44,11 +46,20 @@ def smooth_l1(predicted: Tensor, wanted: Tensor, beta: float) -> Tensor:
 
 
 def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
-    """SSD's mining: for each object of an image the `per_object` background anchors with the greatest loss. (batch, anchors)"""
-    wanted = ops.cast(ops.sum(ops.cast(is_object, "int32"), axis=1, keepdims=True) * per_object, "int32")
-    hardness = ops.where(is_background, loss, -1.0)
-    rank = ops.argsort(ops.argsort(-hardness, axis=1), axis=1)
-    return (ops.cast(rank, "int32") < wanted) & is_background
+    """SSD's mining: for each object of an image the `per_object` background anchors with the greatest loss. (batch, anchors)
+
+    Sorted once, for the loss that the last of them has; of several with just that loss the first are taken.
+    """
+    objects = ops.sum(ops.cast(is_object, "float32"), axis=1, keepdims=True)
+    background = ops.sum(ops.cast(is_background, "int32"), axis=1, keepdims=True)
+    wanted = ops.minimum(ops.cast(objects * per_object, "int32"), background)
+    hardness = ops.where(is_background, ops.stop_gradient(loss), -1.0)
+    descending = -ops.sort(-hardness, axis=1)
+    least = ops.take_along_axis(descending, ops.maximum(wanted - 1, 0), axis=1)
+    is_harder, is_equal = hardness > least, hardness == least
+    missing = wanted - ops.sum(ops.cast(is_harder, "int32"), axis=1, keepdims=True)
+    is_early = ops.cumsum(ops.cast(is_equal, "int32"), axis=1) <= missing
+    return (is_harder | (is_equal & is_early)) & (wanted > 0)
 
 
 def share(total: Tensor, count: Tensor) -> Tensor:

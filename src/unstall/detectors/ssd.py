@@ -1,0 +1,297 @@
+"""SSD: one stage, boxes of set shapes on maps of several sizes, and a loss that counts only the hardest background.
+
+Papers: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
+"MobileNetV2", 2018. As torchvision trains and runs them; its published weights on COCO score AP 25.1 (`ssd300_vgg16`) and 21.3
+(`ssdlite320_mobilenet_v3_large`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import keras
+from keras import ops
+
+from unstall.detectors import ranges
+from unstall.detectors.detector import Detector, Targets
+from unstall.detectors.parts import boxes as box
+from unstall.detectors.parts import losses
+from unstall.detectors.parts.anchors import default_boxes
+from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.class_nms import suppressed_by_class
+from unstall.detectors.parts.layers import Conv, Keyed, Precision, precision
+from unstall.detectors.parts.matching import match_default_boxes, of_matched
+from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
+from unstall.detectors.parts.nms import Detections
+from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
+from unstall.detectors.retinanet import extent
+from unstall.errors import WrongInput
+
+CAFFE_MEAN, CAFFE_STD = (0.48235, 0.45882, 0.40784), (1 / 255, 1 / 255, 1 / 255)  # the weights of VGG were trained on 0 to 255
+HALF = (0.5, 0.5, 0.5)
+CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
+BETA = 1.0  # where the distance of boxes turns from a square to a line
+FIRST_SCALE = 20.0  # that the finest map of VGG is brought to
+BACKBONE_MAPS = 2
+Backbone = Literal["vgg", "mobilenet_v3"]
+
+# The maps that follow VGG's: channels as multiples of the width, and whether the map is halved (else it loses its border)
+VGG_EXTRAS = ((4, 8, True), (2, 4, True), (2, 4, False), (2, 4, False))
+# Pixels between the boxes of a level: what the layers stride; without padding there is no such step, and they are spread evenly
+VGG_STEPS_PX = (8, 16, 32, 64, None, None)
+LITE_EXTRAS = (512, 256, 256, 128)  # channels of the maps that follow MobileNet's, each halved
+
+
+@dataclass(frozen=True)
+class SSDSettings:
+    classes: int = 90  # without background, which is one more output, the first
+    image_px: tuple[int, int] = (300, 300)  # height, width
+    scales: tuple[float, ...] = (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05)  # of a level's boxes, as shares of the image; one more
+    ratios: tuple[tuple[float, ...], ...] = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))  # of each level
+    foreground_iou: float = 0.5
+    negatives_per_object: float = 3.0
+    least_score: float = 0.01
+    most_iou: float = 0.45
+    most_candidates: int = 400  # of a class, that suppression sees
+    most_detections: int = 200
+    backbone: Backbone = "vgg"
+    trainable_stages: int = 4  # of the backbone's: VGG has five, MobileNet six
+    frozen_norms: bool = False
+    convs: tuple[int, ...] = VGG16  # of VGG's stages
+    width: int = WIDTH  # of VGG's first stage
+    dilation: int = DILATION  # of the convolution after VGG's last stage
+    vgg_norms: bool = False  # the published VGG has none
+    reduced_tail: bool = True  # MobileNet's last blocks have half the channels
+    precision: Precision = "float32"
+    remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
+
+    def __post_init__(self) -> None:
+        ranges.image_size(self)
+        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "dilation")
+        ranges.positive(self, "scales", "ratios", "convs")
+        ranges.share(self, "foreground_iou", "least_score", "most_iou")
+        ranges.at_least(self, 0, "negatives_per_object")
+        ranges.one_of(self, Backbone, "backbone")
+        ranges.one_of(self, Precision, "precision")
+        ranges.flags(self, "frozen_norms", "vgg_norms", "reduced_tail", "remat")
+        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else STAGES), "trainable_stages")
+        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "convs")
+        levels = len(self.ratios)
+        if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
+            raise WrongInput(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
+        ranges.as_many(self, levels + 1, "one more than the levels that ratios has", "scales")
+
+
+VARIANTS = {
+    "ssd300_vgg16": SSDSettings(),
+    "ssdlite320_mobilenet_v3_large": SSDSettings(
+        image_px=(320, 320),
+        backbone="mobilenet_v3",
+        scales=(0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0),
+        ratios=((2.0, 3.0),) * 6,
+        least_score=0.001,
+        most_iou=0.55,
+        most_candidates=300,
+        most_detections=300,
+        trainable_stages=len(STAGES),
+    ),
+    "ssd_tiny": SSDSettings(
+        classes=6,  # of the embedded shapes
+        image_px=(128, 128),
+        scales=(0.12, 0.24, 0.42, 0.6, 0.8),
+        ratios=((2.0,), (2.0,), (2.0,), (2.0,)),
+        trainable_stages=5,
+        convs=(1, 1, 2, 2, 1),
+        width=16,
+        dilation=2,
+        vgg_norms=True,
+    ),
+}
+
+
+class Scaled(Keyed, keras.layers.Layer):  # type: ignore[misc]
+    """Every place of a map brought to length 1, then each channel to a length that is learned.
+
+    Its key is `backbone`, so that its variable is `backbone.scale_weight`, as in torchvision, where the backbone itself holds it.
+    """
+
+    def build(self, shape: tuple[int | None, ...]) -> None:
+        start = keras.initializers.Constant(FIRST_SCALE)
+        self.scale_weight = self.add_weight(shape=(shape[-1],), initializer=start, name="scale_weight")
+
+    def call(self, x: Tensor) -> Tensor:
+        wide = ops.cast(x, "float32")
+        squares = ops.sum(wide * wide, axis=-1, keepdims=True)
+        is_long = squares > 1e-24  # a place where nothing is seen stays nothing, and has no gradient that is not finite
+        factor = ops.where(is_long, ops.rsqrt(ops.where(is_long, squares, 1.0)), 0.0)
+        return ops.cast(wide * factor, x.dtype) * ops.cast(self.scale_weight, x.dtype)
+
+
+class LiteExtra(keras.layers.Layer):  # type: ignore[misc]
+    """Narrows, halves each channel by itself, and widens."""
+
+    def __init__(self, filters: int, norms: Norms, name: str) -> None:
+        super().__init__(name=name)
+        self.narrow = ConvNorm(filters // 2, 1, norms, "relu6", f"{name}.0", start=small_normal)
+        self.halve = ConvNorm(None, 3, norms, "relu6", f"{name}.1", stride=2, start=small_normal)
+        self.widen = ConvNorm(filters, 1, norms, "relu6", f"{name}.2", start=small_normal)
+
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+        for layer in (self.narrow, self.halve, self.widen):
+            x = layer(x, training=training)
+        return x
+
+
+class Head(keras.layers.Layer):  # type: ignore[misc]
+    """A 3×3 convolution to the outputs of one level; lite: each channel by itself, then 1×1."""
+
+    def __init__(self, filters: int, lite_norms: Norms | None, name: str) -> None:
+        super().__init__(name=name)
+        self.filter = None
+        if lite_norms is None:
+            self.output_conv = Conv(filters, 3, name=name)
+        else:
+            self.filter = ConvNorm(None, 3, lite_norms, "relu6", f"{name}.0", start=small_normal)
+            self.output_conv = Conv(filters, 1, kernel_initializer=small_normal(), name=f"{name}.1")
+
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+        return self.output_conv(x if self.filter is None else self.filter(x, training=training))
+
+
+def small_normal() -> Any:
+    return keras.initializers.RandomNormal(stddev=0.03)
+
+
+class SSD(Detector):
+    def __init__(self, settings: SSDSettings, name: str = "ssd") -> None:
+        is_lite = settings.backbone == "mobilenet_v3"
+        mean, std = (HALF, HALF) if is_lite else (CAFFE_MEAN, CAFFE_STD)
+        super().__init__(settings, mean, std, name)
+        self.is_lite = is_lite
+        self.scaled: Scaled | None = None
+        self.outputs_per_anchor = settings.classes + 1
+        per_cell = [2 + 2 * len(ratios) for ratios in settings.ratios]
+        with precision(settings.precision):
+            lite_norms = Norms(settings.frozen_norms, epsilon=1e-3, momentum=0.97) if is_lite else None
+            if lite_norms is None:
+                self._make_vgg()
+            else:
+                self._make_lite(lite_norms)
+            self.class_heads = [
+                Head(count * self.outputs_per_anchor, lite_norms, f"head.classification_head.module_list.{level}")
+                for level, count in enumerate(per_cell)
+            ]
+            self.box_heads = [
+                Head(count * 4, lite_norms, f"head.regression_head.module_list.{level}") for level, count in enumerate(per_cell)
+            ]
+        self.grids = self.level_shapes()
+        self.build_all()
+        self.backbone.freeze(settings.trainable_stages)
+        steps = (None,) * len(per_cell) if is_lite else VGG_STEPS_PX
+        self.anchors = default_boxes(settings.image_px, self.grids, settings.scales, settings.ratios, steps)
+
+    def _make_vgg(self) -> None:
+        settings = self.settings
+        norms = Norms(settings.frozen_norms) if settings.vgg_norms else None
+        self.backbone = Vgg(settings.convs, settings.width, settings.dilation, norms, settings.remat)
+        self.scaled = Scaled(name="backbone")
+        self.extras = []
+        for number, (narrow, wide, halves) in enumerate(VGG_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS], start=1):
+            second = Step(wide * settings.width, 3, stride=2) if halves else Step(wide * settings.width, 3, pad=0)
+            self.extras.append(Convs([Step(narrow * settings.width, 1), second], f"backbone.extra.{number}", 0, norms))
+
+    def _make_lite(self, norms: Norms) -> None:
+        settings = self.settings
+        self.backbone = MobileNetV3(
+            norms, settings.reduced_tail, (SPLIT, STAGES[-1]), "backbone.features", True, small_normal, settings.remat
+        )  # fmt: skip
+        channels = LITE_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS]
+        self.extras = [LiteExtra(filters, norms, f"backbone.extra.{number}") for number, filters in enumerate(channels)]
+
+    def call(self, images: Tensor, training: bool | None = None) -> dict[str, list[Tensor]]:
+        """For each level (batch, boxes of the level, classes + 1) logits and (batch, boxes of the level, 4) codes."""
+        levels = self.levels(self.prepared(images), training)
+        heads = {"classes": (self.class_heads, self.outputs_per_anchor), "boxes": (self.box_heads, 4)}
+        return {
+            key: [_by_anchor(head(level, training=training), values) for head, level in zip(own, levels, strict=True)]
+            for key, (own, values) in heads.items()
+        }
+
+    def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
+        fine, x = self.backbone(pixels, training=training)
+        levels = [self.scaled(fine) if self.scaled else fine, x]
+        for extra in self.extras:
+            x = extra(x, training=training)
+            levels.append(x)
+        return levels
+
+    def level_shapes(self) -> list[tuple[int, int]]:
+        """From what the layers do to a side."""
+        sides = [self._level_sides(px) for px in self.settings.image_px]
+        shapes = list(zip(*sides, strict=True))
+        if any(min(shape) < 1 for shape in shapes):
+            height, width = self.settings.image_px
+            raise WrongInput(
+                f"image_px: {height}×{width} is too small for {len(shapes)} levels, the last of which has no cell left. "
+                "Expected a larger image, or ratios and scales of fewer levels."
+            )
+        return shapes
+
+    def _level_sides(self, px: int) -> list[int]:
+        extras = len(self.settings.ratios) - BACKBONE_MAPS
+        if self.is_lite:
+            sides = [_halved(px, 4), _halved(px, 5)]
+            halves = [True] * extras
+        else:
+            fine = _halved(px // 4, 1)
+            sides = [fine, fine // 2]
+            halves = [halves for _, _, halves in VGG_EXTRAS[:extras]]
+        for is_halved in halves:
+            sides.append(_halved(sides[-1], 1) if is_halved else sides[-1] - 2)
+        return sides
+
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+        return self.losses_of(self(images, training=training), targets)
+
+    def losses_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Tensor]:
+        """Sums over the batch, shared by the objects of the batch (the boxes that learn one)."""
+        settings = self.settings
+        logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
+        anchors, boxes = ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32")
+        matches = match_default_boxes(box.iou(anchors, boxes), ops.cast(targets.mask, "bool"), settings.foreground_iou)
+        label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
+        wrong = losses.cross_entropy(logits, label)
+        hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.negatives_per_object)
+        wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
+        distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), BETA)
+        objects = ops.sum(ops.cast(matches.is_object, "float32"))
+        return {
+            "class": losses.share(ops.sum(ops.where(matches.is_object | hard, wrong, 0.0)), objects),
+            "box": losses.share(ops.sum(ops.where(matches.is_object, distance, 0.0)), objects),
+        }
+
+    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+        raw = self(images, training=False)
+        return self.detections_of(raw, sizes)
+
+    def detections_of(self, raw: dict[str, list[Tensor]], sizes: Tensor | None = None) -> Detections:
+        settings = self.settings
+        logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
+        scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]
+        scores = ops.where(scores > settings.least_score, scores, 0.0)
+        boxes = box.clip(box.decode(codes, self.anchors, CODE_WEIGHTS), *extent(settings.image_px, sizes))
+        return suppressed_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
+
+
+def _by_anchor(outputs: Tensor, values: int) -> Tensor:
+    _, height, width, channels = outputs.shape
+    return ops.reshape(outputs, (-1, height * width * (channels // values), values))
+
+
+def _halved(side: int, times: int) -> int:
+    """Rounded up each time."""
+    for _ in range(times):
+        side = (side + 1) // 2
+    return side
