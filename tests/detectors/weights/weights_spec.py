@@ -13,8 +13,8 @@ from keras import ops
 from tests.detectors.seeded import set_weights
 from tests.detectors.weights.checkpoints import checkpoint
 from unstall.detectors import build
+from unstall.detectors.detector import Detector
 from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv
-from unstall.detectors.weights import shapes
 from unstall.detectors.weights.description import Description, described
 from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.weights_file import build_from, load, save, write
@@ -29,10 +29,8 @@ class Flattened(keras.layers.Dense):
 
 
 class Scaled(keras.layers.Layer):
-    keys = {"scale": "backbone.scale_weight"}  # noqa: RUF012
-
     def build(self, shape: Any) -> None:
-        self.scale = self.add_weight(name="scale", shape=(shape[-1],), initializer="ones")
+        self.scale = self.add_weight(name="scale_weight", shape=(shape[-1],), initializer="ones")
 
     def call(self, x: Any) -> Any:
         return x * self.scale
@@ -45,7 +43,7 @@ def network() -> keras.Model:
     x = Conv(2, 3, name="a.conv")(inputs)
     x = BatchNorm(name="a.norm", trainable=False)(x)
     x = DepthwiseConv(3, name="b.conv", use_bias=False)(x)
-    x = Scaled(name="c")(x)
+    x = Scaled(name="backbone")(x)
     return keras.Model(inputs, Flattened(5, name="d")(keras.layers.Flatten()(x)))
 
 
@@ -98,23 +96,29 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
         np.testing.assert_array_equal(found[key], array, err_msg=key)
 
 
-def test_a_detector_saved_is_built_again_from_its_file_alone(tmp_path: Path) -> None:
-    detector = build(TINY, classes=2, **SMALL)
+@pytest.fixture(scope="module")
+def source() -> Detector:
+    """To build one takes seconds."""
+    detector = build(TINY, **SMALL)
     set_weights(detector)
-    save(detector, tmp_path / "a.safetensors", ("cat", "dog"))
+    return detector
+
+
+def test_a_detector_saved_is_built_again_from_its_file_alone(source: Detector, tmp_path: Path) -> None:
+    detector, names = source, ("a", "b", "c", "d", "e", "f")
+    save(detector, tmp_path / "a.safetensors", names)
     again = build_from(tmp_path / "a.safetensors")
     assert again.settings == detector.settings and again.name == TINY
-    assert described(tmp_path / "a.safetensors")[1].class_names == ("cat", "dog")
+    assert described(tmp_path / "a.safetensors")[1].class_names == names
     assert_same(tensors_of(again), tensors_of(detector))
-    with pytest.raises(WrongInput, match=r"expected 2, one for each class. Received: 1"):
+    with pytest.raises(WrongInput, match=r"expected 6, one for each class. Received: 1"):
         save(detector, tmp_path / "b.safetensors", ("cat",))
     with pytest.raises(WrongInput, match="Cannot write the weights"):
         save(detector, tmp_path / "absent" / "b.safetensors")
 
 
-def test_a_torch_checkpoint_is_loaded_with_a_report(tmp_path: Path) -> None:
-    source, detector = build(TINY, **SMALL), build(TINY, classes=5, **SMALL)
-    set_weights(source)
+def test_a_torch_checkpoint_is_loaded_with_a_report(source: Detector, tmp_path: Path) -> None:
+    detector = build(TINY, classes=5, **SMALL)
     arrays = tensors_of(source)
     before = tensors_of(detector)["head.classification_head.cls_logits.bias"]
     fit = load(detector, checkpoint(tmp_path / "a.pth", {**arrays, "odd": np.ones(3, np.float32)}, prefix="module."))
@@ -126,10 +130,9 @@ def test_a_torch_checkpoint_is_loaded_with_a_report(tmp_path: Path) -> None:
     np.testing.assert_array_equal(after["head.classification_head.cls_logits.bias"], before)
 
 
-def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
-    detector = build(TINY, **SMALL)
+def test_weights_of_something_else_are_refused(source: Detector, tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match=f"does not fit {TINY}: 0 of its"):
-        load(detector, checkpoint(tmp_path / "a.pth", {"w": np.ones(2, np.float32)}))
+        load(source, checkpoint(tmp_path / "a.pth", {"w": np.ones(2, np.float32)}))
 
 
 @pytest.mark.parametrize(
@@ -143,29 +146,19 @@ def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
         ({"settings": {"classes": 9}}, "is not whole: 2 tensors are missing, the first is 'head.classification_head.cls_logits"),
     ],
 )
-def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    arrays = tensors_of(build(TINY, **SMALL))
+def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(
+    changes: dict[str, Any], said: str, source: Detector, tmp_path: Path
+) -> None:
+    arrays = tensors_of(source)
     path = tmp_path / "a.safetensors"
     write(path, arrays, Description(**{"variant": TINY, "settings": {"classes": 6}, **changes}))
     with pytest.raises(WrongInput, match=said):
         build_from(path)
 
 
-def test_a_backbone_may_be_built_from_where_that_is_asked_for(tmp_path: Path) -> None:
-    source = build(TINY, **SMALL)
-    set_weights(source)
+def test_a_backbone_may_be_built_from_where_that_is_asked_for(source: Detector, tmp_path: Path) -> None:
     arrays = {key: array for key, array in tensors_of(source).items() if key.startswith("backbone.body.")}
     write(tmp_path / "a.safetensors", arrays, Description(TINY, holds="backbone"))
     detector = build_from(tmp_path / "a.safetensors", may_be_partial=True, classes=11, **SMALL)
     assert detector.settings.classes == 11
     assert_same(tensors_of(detector), arrays)
-
-
-def test_the_file_of_shapes_is_what_the_tiny_detectors_have() -> None:
-    for variant, known in shapes.known().items():
-        if variant.endswith("_tiny"):
-            said = shapes.of_variant(variant)
-            assert (known.classes, {key: list(shape) for key, shape in known.shapes.items()}) == (
-                said["classes"],
-                said["tensors"],
-            )

@@ -37,8 +37,7 @@ def slots(detector: keras.Model) -> dict[str, Slot]:
 
 
 def _slots_of(layer: keras.layers.Layer) -> Iterator[Slot]:
-    """A layer of another kind than these names its tensors itself: `keys = {name of the variable: key}`."""
-    named = getattr(layer, "keys", {})
+    """A variable of a layer of another kind than these is the tensor of its own name."""
     for variable in [*layer._trainable_variables, *layer._non_trainable_variables]:
         name = variable.name
         if isinstance(layer, keras.layers.BatchNormalization | keras.layers.GroupNormalization):
@@ -52,7 +51,7 @@ def _slots_of(layer: keras.layers.Layer) -> Iterator[Slot]:
         elif isinstance(layer, keras.layers.Dense):
             yield _dense(layer, variable)
         elif keras.backend.is_float_dtype(variable.dtype):
-            yield _slot(named.get(name, f"{layer.name}.{name}"), variable, _same, _same)
+            yield _slot(f"{layer.name}.{name}", variable, _same, _same)
 
 
 def _slot(key: str, variable: Any, to_ours: Turn, to_torch: Turn) -> Slot:

@@ -80,9 +80,6 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
             f"'{path}' is of a {description.variant} whose {lacking} not trained: it would find nothing. Train it first."
         )
     detector = _built(path, description, changes)
-    names = len(description.class_names)
-    if names not in {0, detector.settings.classes} and "classes" not in changes:
-        raise WrongInput(f"'{path}' has {names} class_names, and {detector.settings.classes} classes. Expected as many.")
     missing = load(detector, path).new
     if missing and not may_be_partial:
         name, why = next(iter(missing.items()))
@@ -101,6 +98,9 @@ def _built(path: Path | str, description: Description, changes: dict[str, Any]) 
     try:
         settings = detectors.settings_of(variant, **{**description.settings, **changes})
         family = detectors.family_of(variant)
+        names = len(description.class_names)
+        if names not in {0, settings.classes} and "classes" not in changes:
+            raise WrongInput(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
         made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
     except (TypeError, ValueError, WrongInput) as error:
         raise WrongInput(f"'{path}': a detector cannot be built from its settings: {error}") from None
