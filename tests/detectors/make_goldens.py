@@ -15,6 +15,8 @@ from tests.detectors.golden import CLASSES, FOLDER, GOLDENS, Golden, drawn, imag
 
 FROZEN = ("retinanet_resnet50_fpn", "fasterrcnn_resnet50_fpn", "fasterrcnn_mobilenet_v3_large_fpn")  # as their weights come
 
+RARITY, NEVER = 4.0, -30.0  # of logits
+
 
 def built(golden: Golden) -> Any:
     model = getattr(torchvision.models.detection, golden.variant)(
@@ -47,6 +49,18 @@ def scale_outputs(model: Any, golden: Golden, pictures: list[Any]) -> dict[str, 
                 parameter.mul_(factor)
         factors[key] = factor
     return factors
+
+
+def make_rare(model: Any, golden: Golden) -> dict[str, np.ndarray]:
+    """Of sigmoid outputs: objects are few, as for a trained detector, and the output that stands for background is never one."""
+    if not golden.variant.startswith("retinanet"):
+        return {}
+    key = "head.classification_head.cls_logits"
+    bias = model.get_submodule(key).bias
+    with torch.no_grad():
+        bias.sub_(RARITY)
+        bias.view(-1, CLASSES + 1)[:, 0] = NEVER
+    return {f"bias {key}": bias.detach().numpy().copy()}
 
 
 def raw_outputs(model: Any, golden: Golden, pictures: list[Any]) -> dict[str, Any]:
@@ -97,6 +111,7 @@ def make(golden: Golden, folder: Path) -> None:
     pictures = [torch.from_numpy(image).permute(2, 0, 1) / 255 for image in images(golden)]
     factors = scale_outputs(model, golden, pictures)
     arrays: dict[str, Any] = {f"factor {key}": np.float64(factor) for key, factor in factors.items()}
+    arrays |= make_rare(model, golden)
     with torch.no_grad():
         arrays |= {f"raw {key}": kept(value.numpy()) for key, value in raw_outputs(model, golden, pictures).items()}
         for number, found in enumerate(model(pictures)):
