@@ -13,6 +13,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from unstall.backends import norms
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.starts import glorot_uniform
 
@@ -133,13 +134,28 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
 
     def call(self, x: Tensor, training: bool | None = None, counts: Tensor | None = None) -> Tensor:
         """Where `counts` (batch,) is given, statistics are taken from what counts alone."""
+        learns = bool(training and self.trainable)
+        gamma, beta, mean, variance = map(ops.convert_to_tensor, (self.gamma, self.beta, self.moving_mean, self.moving_variance))
+        fused = self._fused(x, gamma, beta, mean, variance, learns) if counts is None else None
+        if fused is not None:
+            return fused
         values = ops.cast(x, "float32")
-        mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
-        if training and self.trainable:
+        if learns:
             mean, variance = one_pass_moments(values, (0, 1, 2), about=mean, counts=counts)
             self._tell(mean, variance)
-        factor = self.gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
-        return ops.cast(values * factor + (self.beta - mean * factor), self.compute_dtype)
+        factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
+        return ops.cast(values * factor + (beta - mean * factor), self.compute_dtype)
+
+    def _fused(self, x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, learns: bool) -> Tensor | None:
+        epsilon = max(self.epsilon, LEAST_VARIANCE)
+        if not learns:
+            return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+        fused = norms.batch_norm(x, gamma, beta, epsilon)
+        if fused is None:
+            return None
+        y, *moments = fused
+        self._tell(*moments)
+        return y
 
     def learn(self, mean: Tensor, variance: Tensor) -> None:
         """The running statistics, from those of a batch."""
@@ -161,6 +177,10 @@ class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
         super().__init__(groups, epsilon=epsilon, name=name, autocast=False)
 
     def call(self, x: Tensor) -> Tensor:
+        gamma, beta = ops.convert_to_tensor(self.gamma), ops.convert_to_tensor(self.beta)
+        fused = norms.group_norm(x, self.groups, gamma, beta, self.epsilon)
+        if fused is not None:
+            return fused
         channels = x.shape[-1]
         values = ops.cast(x, "float32")
         # Channel by channel first: sums along the innermost axis alone, in pieces of a group's size, read memory badly.
