@@ -1,10 +1,9 @@
 """Training steps on a GPU: Unstall on JAX and on PyTorch, torchvision, and KerasHub where it has the detector.
 
-    python -m benchmarks.throughput [--variants a,b] [--ways …] [--recipe all|published] [--out benchmarks/results/throughput.json]
+    python -m benchmarks.throughput [--variants a,b] [--ways …] [--recipe all|published] [--out FILE]
 
 Everything in bfloat16, on random batches that lie on the device already, each way in a process of its own, one after the other
-and each twice. `all`: every layer learns, norms included. `published`: frozen norms, three stages of the backbone learn. The share of the
-card's matrix peak counts the multiplications of the convolutions and dense layers alone, three times those of a forward pass.
+and each twice. `all`: every layer learns, norms included. `published`: frozen norms, three stages of the backbone learn.
 """
 
 from __future__ import annotations
@@ -61,26 +60,33 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
-    import jax
-    import keras
-
     from unstall.training.fitting import Fitting
 
     fitting = Fitting(detector_of(variant, px, recipe))
-    optimizer = keras.optimizers.SGD(0.001, momentum=0.9)
-    optimizer.build(fitting.trainable_variables)
-    state = [[v.value for v in group] for group in (fitting.trainable_variables, fitting.non_trainable_variables, optimizer.variables)]
 
     def loss_of(trained: Any, other: Any, batch: Any) -> tuple[Any, Any]:
         losses, other = fitting.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
+
+    return jax_trained(fitting, loss_of, batch_of(size, px))
+
+
+def jax_trained(model: Any, loss_of: Any, batch: Any) -> dict[str, Any]:
+    """Times the whole step, compiled as one: forward, backward, and the change of the weights."""
+    import jax
+    import keras
+
+    optimizer = keras.optimizers.SGD(0.001, momentum=0.9)
+    optimizer.build(model.trainable_variables)
 
     def step(trained: Any, other: Any, slots: Any, batch: Any) -> tuple[Any, Any, Any, Any]:
         (loss, other), gradients = jax.value_and_grad(loss_of, has_aux=True)(trained, other, batch)
         trained, slots = optimizer.stateless_apply(slots, gradients, trained)
         return loss, trained, other, slots
 
-    return jax_timed(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put(batch_of(size, px)))
+    groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
+    state = [[variable.value for variable in group] for group in groups]
+    return jax_timed(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put(batch))
 
 
 def jax_timed(step: Any, state: list[Any], batch: Any) -> dict[str, Any]:
@@ -199,38 +205,33 @@ def torch_timed(torch: Any, step: Any) -> dict[str, Any]:
 
 
 def kerashub_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
-    import jax
     import keras
     import keras_hub
 
     keras.config.set_dtype_policy("mixed_bfloat16")
     encoder = keras_hub.models.ResNetBackbone(
-        input_conv_filters=[64], input_conv_kernel_sizes=[7], stackwise_num_filters=[64, 128, 256, 512],
-        stackwise_num_blocks=[3, 4, 6, 3], stackwise_num_strides=[1, 2, 2, 2], block_type="bottleneck_block", image_shape=(px, px, 3),
-    )  # fmt: skip
+        input_conv_filters=[64],
+        input_conv_kernel_sizes=[7],
+        stackwise_num_filters=[64, 128, 256, 512],
+        stackwise_num_blocks=[3, 4, 6, 3],
+        stackwise_num_strides=[1, 2, 2, 2],
+        block_type="bottleneck_block",
+        image_shape=(px, px, 3),
+    )
     backbone = keras_hub.models.RetinaNetBackbone(
         image_encoder=encoder, min_level=3, max_level=7, use_p5=variant.endswith("v2"), image_shape=(px, px, 3)
     )
     model = keras_hub.models.RetinaNetObjectDetector(backbone=backbone, num_classes=CLASSES + 1)
-    model.compile(optimizer=keras.optimizers.SGD(0.001, momentum=0.9))
+    model.compile()
     arrays = batch_of(size, px)
-    images = arrays["images"].astype(np.float32) / 255
     labels = {"boxes": arrays["boxes"][..., [1, 0, 3, 2]], "labels": arrays["classes"].astype(np.float32)}
-    optimizer = model.optimizer
-    optimizer.build(model.trainable_variables)
-    state = [[v.value for v in group] for group in (model.trainable_variables, model.non_trainable_variables, optimizer.variables)]
 
     def loss_of(trained: Any, other: Any, batch: Any) -> tuple[Any, Any]:
         x, y = batch
         predicted, other = model.stateless_call(trained, other, x, training=True)
         return model.compute_loss(x=x, y=y, y_pred=predicted, sample_weight=None, training=True), other
 
-    def step(trained: Any, other: Any, slots: Any, batch: Any) -> tuple[Any, Any, Any, Any]:
-        (loss, other), gradients = jax.value_and_grad(loss_of, has_aux=True)(trained, other, batch)
-        trained, slots = optimizer.stateless_apply(slots, gradients, trained)
-        return loss, trained, other, slots
-
-    return jax_timed(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put((images, labels)))
+    return jax_trained(model, loss_of, (arrays["images"].astype(np.float32) / 255, labels))
 
 
 RUN = {"torchvision": torchvision_way, "kerashub-jax": kerashub_jax, "unstall-jax": unstall_jax, "unstall-torch": unstall_torch}
