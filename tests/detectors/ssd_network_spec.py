@@ -124,7 +124,7 @@ def test_an_image_too_small_is_refused_by_name() -> None:
 
 
 def test_wrong_settings_are_refused_by_name() -> None:
-    refused("scales: expected 5 entries", "ssd_tiny", scales=(0.1, 0.2))
+    refused("scales: expected 4 entries", "ssd_tiny", scales=(0.1, 0.2))
     refused("ratios: expected those of 2 to 6 levels", "ssd_tiny", ratios=((2.0,),))
     refused("backbone: expected one of vgg, mobilenet_v3", "ssd_tiny", backbone="resnet")
     refused("trainable_stages: expected a whole number from 0 to 5", "ssd_tiny", trainable_stages=6)

@@ -101,14 +101,15 @@ VARIANTS = {
         most_detections=300,
         trainable_stages=len(STAGES),
     ),
+    # Small enough for two cores, and with boxes of the sizes that the embedded shapes have.
     "ssd_tiny": SSDSettings(
-        classes=6,  # of the embedded shapes
+        classes=6,
         image_px=(128, 128),
-        scales=(0.12, 0.24, 0.42, 0.6, 0.8),
-        ratios=((2.0,), (2.0,), (2.0,), (2.0,)),
+        scales=(0.09, 0.18, 0.36, 0.6),
+        ratios=((2.0,), (2.0,), (2.0,)),
         trainable_stages=5,
-        convs=(1, 1, 2, 2, 1),
-        width=16,
+        convs=(1, 1, 1, 2, 1),
+        width=12,
         dilation=2,
         vgg_norms=True,
     ),
