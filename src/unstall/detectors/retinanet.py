@@ -26,7 +26,7 @@ from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
-from unstall.detectors.parts.starts import normal
+from unstall.detectors.parts.starts import fan_in_uniform, normal
 from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -112,21 +112,25 @@ VARIANTS = {
 }
 
 
+def coarser(channels: int, name: str) -> Conv:
+    """A level of half the size."""
+    return Conv(channels, 3, stride=2, kernel_initializer=fan_in_uniform(), name=f"backbone.fpn.extra_blocks.{name}")
+
+
 class Head(keras.layers.Layer):  # type: ignore[misc]
     """Convolutions that are the same for every level, then one output."""
 
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
-        small = normal(0.01)
         channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
-            Conv(channels, 3, use_bias=has_bias, kernel_initializer=small, name=f"{name}.conv.{number}.0")
+            Conv(channels, 3, use_bias=has_bias, kernel_initializer=normal(0.01), name=f"{name}.conv.{number}.0")
             for number in range(settings.head_convs)
         ]
         normed = range(settings.head_convs if settings.group_norm else 0)
         self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
-        self.output_conv = Conv(filters, 3, kernel_initializer=small, bias_initializer=start, name=f"{name}.{output}")
+        self.output_conv = Conv(filters, 3, kernel_initializer=normal(0.01), bias_initializer=start, name=f"{name}.{output}")
 
     def call(self, x: Tensor) -> Tensor:
         for number, conv in enumerate(self.convs):
@@ -144,8 +148,8 @@ class RetinaNet(Detector):
         with precision(settings.precision):
             self.backbone = ResNet(settings.blocks, settings.width, norms, settings.remat)
             self.pyramid = Pyramid(levels=3, channels=settings.channels)
-            self.p6 = Conv(settings.channels, 3, stride=2, name="backbone.fpn.extra_blocks.p6")
-            self.p7 = Conv(settings.channels, 3, stride=2, name="backbone.fpn.extra_blocks.p7")
+            self.p6 = coarser(settings.channels, "p6")
+            self.p7 = coarser(settings.channels, "p7")
             bias = -math.log((1 - settings.prior) / settings.prior)
             self.class_head = Head(
                 settings, "head.classification_head", "cls_logits", per_cell * self.outputs_per_anchor, bias
