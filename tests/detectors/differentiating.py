@@ -142,3 +142,29 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return tf.function(function, autograph=False)
     return function
+
+
+def slopes_of(function: Callable[[list[Any]], Any], values: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    """What a function of arrays gives, and its slope by each of them."""
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        value, slopes = jax.jit(jax.value_and_grad(function))(values)
+        return float(value), [np.asarray(slope) for slope in slopes]
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tensors = [tf.constant(each) for each in values]
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            value = function(tensors)
+        slopes = tape.gradient(value, tensors, unconnected_gradients="zero")
+        return float(value), [tf.convert_to_tensor(slope).numpy() for slope in slopes]
+    import torch
+
+    tensors = [torch.tensor(each, requires_grad=True) for each in values]
+    value = function(tensors)
+    value.backward()
+    return value.item(), [np.zeros(each.shape) if each.grad is None else each.grad.numpy() for each in tensors]

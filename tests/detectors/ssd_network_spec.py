@@ -9,17 +9,20 @@ from typing import Any
 
 import keras
 import numpy as np
+import pytest
 import torch
 from keras import ops
 
 from tests.detectors import ssd_in_torch as plain
+from tests.detectors.differentiating import differentiated
 from tests.detectors.parts.drawing import array
-from tests.detectors.seeded import set_weights
+from tests.detectors.seeded import batch, set_weights
 from unstall.detectors import build
 from unstall.detectors.parts.layers import leaf_layers
 from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
 from unstall.detectors.parts.resnet import Norms
 from unstall.errors import WrongInput
+from unstall.training.fitting import Fitting
 
 NORMS = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var", "bias": "bias"}
 CLOSE = 1e-4  # of the largest value
@@ -98,6 +101,21 @@ def test_mobilenet_gives_faster_r_cnn_the_published_maps() -> None:
     assert [each.shape[-1] for each in ours] == [160, 960]
     for own, other in zip(ours, theirs, strict=True):
         assert float((ops.transpose(own, (0, 3, 1, 2)) - other).abs().max() / other.abs().max()) < CLOSE
+
+
+def test_computing_again_changes_nothing_in_mobilenet() -> None:
+    """Of which the block that is cut in two is not computed again, and gives two maps."""
+    images = batch((64, 64), 2, (2, 1))
+    found = []
+    for remat in (False, True):
+        detector = build("ssdlite320_mobilenet_v3_large", classes=2, image_px=(64, 64), remat=remat)
+        set_weights(detector)
+        found.append(differentiated(Fitting(detector), images))
+    kept, again = found
+    assert again.losses == pytest.approx(kept.losses, rel=1e-5)
+    for key, gradient in kept.gradients.items():
+        assert np.allclose(again.gradients[key], gradient, rtol=1e-3, atol=1e-4 * np.abs(gradient).max()), key
+    assert all(np.allclose(again.states[key], state, rtol=1e-4, atol=1e-5) for key, state in kept.states.items())
 
 
 # --- sizes and settings ---

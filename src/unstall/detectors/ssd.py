@@ -8,11 +8,12 @@ Paper: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import keras
 from keras import ops
 
+from unstall.data.augment.view import Resize
 from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
@@ -166,6 +167,8 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
 
 
 class SSD(Detector):
+    resize: ClassVar[Resize] = "stretch"
+
     def __init__(self, settings: SSDSettings, name: str = "ssd") -> None:
         is_lite = settings.backbone == "mobilenet_v3"
         mean, std = (HALF, HALF) if is_lite else (CAFFE_MEAN, CAFFE_STD)

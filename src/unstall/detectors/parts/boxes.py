@@ -16,6 +16,11 @@ def area(boxes: Tensor) -> Tensor:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
+def has_sides(boxes: Tensor, least: float) -> Tensor:
+    """Whether both sides are at least so long."""
+    return (boxes[..., 2] - boxes[..., 0] >= least) & (boxes[..., 3] - boxes[..., 1] >= least)
+
+
 def iou(a: Tensor, b: Tensor) -> Tensor:
     """(…, n, 4) and (…, m, 4) to (…, n, m). Boxes of no area, such as padding, have an IoU of 0 with everything."""
     a, b = ops.expand_dims(a, -2), ops.expand_dims(b, -3)

@@ -51,10 +51,5 @@ def he_normal() -> Drawn:
     return scaled(2.0, "out")
 
 
-def fan_in_uniform() -> Drawn:
-    """He's for a slope of 1, as the published pyramids begin."""
-    return scaled(1.0, "in", is_uniform=True)
-
-
 def glorot_uniform() -> Drawn:
     return scaled(1.0, "both", is_uniform=True)
