@@ -122,10 +122,9 @@ def test_computing_again_changes_nothing_in_mobilenet() -> None:
 
 
 def test_grids_are_those_of_the_layers() -> None:
-    sizes = [(96, 128), (97, 131), (127, 90), (300, 301)]
     for variant, changes, variant_sizes in (
-        ("ssd_tiny", {"width": 4}, sizes),
-        ("ssd300_vgg16", {"width": 4, "classes": 2}, [(300, 300), (281, 411)]),
+        ("ssd_tiny", {"width": 4}, [(97, 131), (127, 90)]),
+        ("ssd300_vgg16", {"width": 4, "classes": 2}, [(281, 411)]),
         ("ssdlite320_mobilenet_v3_large", {"classes": 2}, [(33, 300)]),
     ):
         for height, width in variant_sizes:
