@@ -93,7 +93,7 @@ def learn(variant: str, recipe: Recipe) -> dict[str, Any]:
 def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
     import keras
 
-    from unstall.training.fitting import Fitting, fed
+    from unstall.training.fitting import Fitting, feed
 
     steps = batches.steps_per_epoch
     schedule = keras.optimizers.schedules.CosineDecay(
@@ -104,14 +104,12 @@ def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
     fitting.compile(optimizer)
     ends: list[float] = []
     watch = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda *_: ends.append(time.monotonic()),
+        on_train_batch_end=lambda batch, logs: ends.append(time.monotonic()),
         on_epoch_end=lambda epoch, logs: print(f"  epoch {epoch + 1}: {_line(logs)}", file=sys.stderr, flush=True),
     )
     began, processor_began = time.monotonic(), time.process_time()
     with batches.batches(epochs=recipe.epochs) as stream:
-        history = fitting.fit(
-            (fed(batch) for batch in stream), steps_per_epoch=steps, epochs=recipe.epochs, verbose=0, callbacks=[watch]
-        ).history
+        history = fitting.fit(feed(stream), steps_per_epoch=steps, epochs=recipe.epochs, verbose=0, callbacks=[watch]).history
     step_s = float(np.median(np.diff(ends)))
     return {
         "train_s": round(time.monotonic() - began, 1),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import keras
 import numpy as np
@@ -14,7 +12,7 @@ from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import as_data_set, drafted
 from unstall.detectors import build
-from unstall.training.fitting import Fitting, fed
+from unstall.training.fitting import Fitting, fed, feed
 
 PX = 64
 EPOCHS = 2
@@ -45,8 +43,7 @@ def test_losses_are_shown_as_the_means_of_the_epoch(pipeline: Pipeline, fitting:
     of_steps: list[dict[str, float]] = []
     watch = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: of_steps.append(dict(logs)))
     with pipeline.batches(epochs=EPOCHS) as batches:
-        feed: Iterator[dict[str, Any]] = (fed(batch) for batch in batches)
-        history = fitting.fit(feed, steps_per_epoch=steps, epochs=EPOCHS, verbose=0, callbacks=[watch]).history
+        history = fitting.fit(feed(batches), steps_per_epoch=steps, epochs=EPOCHS, verbose=0, callbacks=[watch]).history
     assert set(history) == {"loss", "class_loss", "box_loss"}
     assert len(history["loss"]) == EPOCHS and len(of_steps) == EPOCHS * steps
     for epoch in range(EPOCHS):
@@ -59,7 +56,7 @@ def test_losses_are_shown_as_the_means_of_the_epoch(pipeline: Pipeline, fitting:
 def test_validation_changes_neither_weights_nor_statistics(pipeline: Pipeline, fitting: Fitting) -> None:
     before = [*statistics(fitting), *(keras.ops.convert_to_numpy(each).copy() for each in fitting.trainable_variables)]
     with pipeline.batches() as batches:
-        found = fitting.evaluate((fed(batch) for batch in batches), steps=2, verbose=0, return_dict=True)
+        found = fitting.evaluate(feed(batches), steps=2, verbose=0, return_dict=True)
     after = [*statistics(fitting), *(keras.ops.convert_to_numpy(each) for each in fitting.trainable_variables)]
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     assert set(found) == {"loss", "class_loss", "box_loss"} and all(np.isfinite(value) for value in found.values())
@@ -68,7 +65,7 @@ def test_validation_changes_neither_weights_nor_statistics(pipeline: Pipeline, f
 def test_training_changes_both(pipeline: Pipeline, fitting: Fitting) -> None:
     before = [*statistics(fitting), keras.ops.convert_to_numpy(fitting.trainable_variables[0]).copy()]
     with pipeline.batches() as batches:
-        fitting.fit((fed(batch) for batch in batches), steps_per_epoch=1, verbose=0)
+        fitting.fit(feed(batches), steps_per_epoch=1, verbose=0)
     after = [*statistics(fitting), keras.ops.convert_to_numpy(fitting.trainable_variables[0])]
     assert not any(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
 

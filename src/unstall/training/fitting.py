@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import keras
@@ -39,6 +40,11 @@ class Fitting(keras.Model):  # type: ignore[misc]
             mean.update_state(y_pred[name])
         result: dict[str, Any] = self.get_metrics_result()
         return result
+
+
+def feed(batches: Iterable[Batch]) -> Iterator[tuple[dict[str, Any]]]:
+    """As `fit` takes a generator: each in a tuple, which has no second member, as there is nothing to compare with."""
+    return ((fed(batch),) for batch in batches)
 
 
 def fed(batch: Batch) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.detectors.parts.drawing import SEEDS, array, boxes, plain_iou, some_examples
+from tests.detectors.parts.drawing import SEEDS, array, boxes, plain_iou, some_examples, tensor
 from unstall.detectors.parts import boxes as box
 
 ONES, SSD = (1.0, 1.0, 1.0, 1.0), (10.0, 10.0, 5.0, 5.0)
@@ -44,13 +44,13 @@ def test_the_giou_loss_is_as_defined(seed: int) -> None:
         union -= (shared := plain_iou(one, other) * union / (1 + plain_iou(one, other)))
         around = (max(one[2], other[2]) - min(one[0], other[0])) * (max(one[3], other[3]) - min(one[1], other[1]))
         expected.append(1 - shared / union + (around - union) / around)
-    found = array(box.giou_loss(a.astype(np.float32), b.astype(np.float32)))
+    found = array(box.giou_loss(tensor(a.astype(np.float32)), tensor(b.astype(np.float32))))
     assert np.allclose(found, expected, atol=1e-4)
     assert (found > -1e-5).all() and (found < 2 + 1e-5).all()
 
 
 def test_the_giou_loss_of_boxes_without_area_is_finite() -> None:
-    point = np.zeros((1, 4), np.float32)
+    point = tensor(np.zeros((1, 4), np.float32))
     assert np.isfinite(array(box.giou_loss(point, point))).all()
 
 

@@ -29,6 +29,12 @@ def boxes(seed: int, *shape: int, px: int = 60, no_area: float = 0.15) -> np.nda
     return drawn.astype(np.float32)
 
 
+def tensor(values: np.ndarray) -> Any:
+    from keras import ops
+
+    return ops.convert_to_tensor(values)
+
+
 def array(tensor: Any) -> np.ndarray:
     from keras import ops
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from keras import ops
 
-from tests.detectors.parts.drawing import SEEDS, array, some_examples
+from tests.detectors.parts.drawing import SEEDS, array, some_examples, tensor
 from unstall.detectors.parts import losses
 
 EXTREME = np.array([-1e4, -100, -30, -1, 0, 1, 30, 100, 1e4], np.float32)
@@ -84,7 +84,7 @@ def test_the_hardest_background_is_taken_three_for_each_object(seed: int) -> Non
     loss = random.random((2, 20)).astype(np.float32)
     kind = random.integers(0, 6, (2, 20)) * (np.arange(2)[:, None] < 1)  # the second image has no object
     is_object, is_background = kind == 1, kind != 1
-    found = array(losses.hard_negatives(loss, is_object, is_background, 3.0))
+    found = array(losses.hard_negatives(tensor(loss), tensor(is_object), tensor(is_background), 3.0))
     for image in range(2):
         wanted = min(3 * int(is_object[image].sum()), int(is_background[image].sum()))
         hardest = sorted(np.flatnonzero(is_background[image]), key=lambda place: -loss[image, place])[:wanted]

@@ -21,7 +21,7 @@ SSDLITE320 = {
     "grids": [(side, side) for side in (20, 10, 5, 3, 2, 1)],
     "scales": (0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0),
     "ratios": ((2, 3),) * 6,
-    "steps_px": None,
+    "steps_px": (None,) * 6,
 }
 
 

@@ -78,5 +78,6 @@ def clip(boxes: Tensor, height: Tensor | float, width: Tensor | float) -> Tensor
 
 
 def _centred(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    boxes = ops.convert_to_tensor(boxes)  # an anchor is NumPy's; not every backend computes with one and a tensor of its own
     width, height = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
     return boxes[..., 0] + 0.5 * width, boxes[..., 1] + 0.5 * height, width, height
