@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from unstall.data import formats, labelmap
 from unstall.data.headers import header_of_bytes
+from unstall.detectors.weights.reading import read as read_weights
 
 
 @pytest.mark.parametrize("name", driver_names())
@@ -40,3 +41,15 @@ def test_the_seeds_of_the_other_parsers_are_read() -> None:
     for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:
         read = header_of_bytes(seed)
         assert (read.width, read.height) == (64, 48), read
+
+
+def test_the_seeds_of_weights_are_read_or_refused_as_they_should(tmp_path: Path) -> None:
+    checkpoint, safetensors = (importlib.import_module(f"fuzz.drivers.{name}") for name in ("checkpoint", "safetensors"))
+    for driver, file, counts in (
+        (checkpoint, "a.pth", {0: 2, 1: 1}),
+        (checkpoint, "b.pth", {3: 1}),
+        (safetensors, "a.safetensors", {0: 2, 1: 1}),
+    ):
+        for seed, count in counts.items():
+            driver.one(driver.SEEDS[seed], tmp_path)
+            assert len(read_weights(tmp_path / file).tensors) == count

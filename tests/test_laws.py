@@ -16,7 +16,7 @@ import pytest
 
 import unstall
 from tests.programs import UNSTALL, write
-from unstall.cli import all_commands
+from unstall.cli import all_commands, module_name
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
@@ -27,7 +27,7 @@ STARTS_ALONE = [
     "unstall.supervisor.attach",
     "unstall.supervisor.sidecar",
     "unstall.report.text",
-    *(f"unstall.cli.{typed.replace(' ', '.')}" for typed in all_commands()),
+    *(module_name(typed) for typed in all_commands()),
 ]
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60

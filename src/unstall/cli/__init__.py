@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ast
 import difflib
+import keyword
 import pkgutil
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from unstall import __version__
-from unstall.errors import UnstallError, WrongInput
+from unstall.errors import NotInstalled, UnstallError, WrongInput
 
 FOLDER = Path(__file__).parent
 
@@ -50,9 +52,23 @@ class Commands(click.Group):
             formatter.write_dl([(name, first_line(f"{self.group_name} {name}".strip())) for name in names])
 
 
+class Learning(click.Command):
+    """A command of the learning half: what it needs besides Unstall itself comes with extras."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            if not missing or missing.partition(".")[0] == "unstall":
+                raise  # a fault of ours, not a package that is not installed
+            needed = f"`{ctx.command_path}` needs the package '{missing}'"
+            raise NotInstalled(f"{needed}. Install: pip install 'unstall[data,tensorflow]'") from None
+
+
 def command_names(group_name: str = "") -> list[str]:
     """Of this folder, or of the group in it."""
-    return sorted(info.name for info in pkgutil.iter_modules([str(FOLDER / group_name)]))
+    return sorted(info.name.removesuffix("_") for info in pkgutil.iter_modules([str(FOLDER / group_name)]))
 
 
 def all_commands() -> list[str]:
@@ -66,12 +82,21 @@ def inner_names(typed: str) -> list[str]:
 
 
 def load(typed: str) -> click.Command:
-    command: click.Command = import_module(".".join([__name__, *typed.split()])).command
+    command: click.Command = import_module(module_name(typed)).command
     return command
 
 
+def module_name(typed: str) -> str:
+    """The file is named like the command; one that is a word of Python's own has a line behind it: `weights/import_.py`."""
+    return ".".join([__name__, *_file_names(typed)])
+
+
+def _file_names(typed: str) -> list[str]:
+    return [f"{word}_" if keyword.iskeyword(word) else word for word in typed.split()]
+
+
 def source_file(typed: str) -> Path:
-    path = FOLDER.joinpath(*typed.split())
+    path = FOLDER.joinpath(*_file_names(typed))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 

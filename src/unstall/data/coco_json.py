@@ -32,6 +32,7 @@ class Annotation(msgspec.Struct, gc=False):
     iscrowd: int | bool | None = 0
     difficult: int | bool | None = 0
     truncated: int | bool | None = 0
+    area: Any = None  # whatever it is: a wrong one is no reason to leave the box out
 
 
 class Category(msgspec.Struct, gc=False):

@@ -54,12 +54,14 @@ class Columns:
     """Boxes in the order of the file, each with the row of its image; grouped by image, the order of the file kept within."""
 
     def __init__(
-        self, row: Integers, boxes: Floats, classes: Integers, flags: tuple[Flags, Flags, Flags], lines: Integers, rows: int
-    ) -> None:
+        self, row: Integers, boxes: Floats, classes: Integers, flags: tuple[Flags, Flags, Flags], lines: Integers, rows: int,
+        areas: Floats | None = None,
+    ) -> None:  # fmt: skip
         order = np.argsort(row, kind="stable")
         self._starts = np.searchsorted(row[order], np.arange(rows + 1))
         self._boxes, self._classes, self._lines = boxes[order], classes[order], lines[order]
         self._crowd, self._difficult, self._truncated = (column[order] for column in flags)
+        self._areas = None if areas is None else areas[order]
 
     def example(
         self, index: int, name: str, image: ImageSource | None, size: tuple[int | None, int | None], origin: Origin, split: str
@@ -78,6 +80,7 @@ class Columns:
             origin=origin,
             box_lines=self._lines[part],
             split=split,
+            areas=None if self._areas is None else self._areas[part],
         )
 
 

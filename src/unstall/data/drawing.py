@@ -92,7 +92,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
         if np.isfinite(edges).all():
             number = int(example.classes[box])
             colour = MARK if box in marked else colour_of(number)
-            _draw_box(draw, edges, colour, classes[number] if 0 <= number < len(classes) else "?")
+            draw_box(draw, edges, colour, classes[number] if 0 <= number < len(classes) else "?")
     return image
 
 
@@ -105,7 +105,7 @@ def _room(example: Example, marked: Collection[int], scale: float, side: int) ->
     return 0 if beyond < 1 else round(min(beyond + 8, side))
 
 
-def _draw_box(draw: Any, edges: npt.NDArray[np.float64], colour: tuple[int, int, int], name: str) -> None:
+def draw_box(draw: Any, edges: npt.NDArray[np.float64], colour: tuple[int, int, int], name: str) -> None:
     left, right = sorted(np.clip(edges[[0, 2]], -1e4, 1e5).tolist())
     top, bottom = sorted(np.clip(edges[[1, 3]], -1e4, 1e5).tolist())
     draw.rectangle([left, top, max(left, right - 1), max(top, bottom - 1)], outline=colour, width=2)

@@ -128,11 +128,11 @@ def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: in
 
 def _changed(example: Example, mending: Mending) -> Example:
     if mending.boxes is not None:
-        example = replace(example, boxes=mending.boxes)
+        example = replace(example, boxes=mending.boxes, areas=None)
     if mending.box is not None:
         boxes = example.boxes.copy()
         boxes[mending.box[0]] = mending.box[1]
-        example = replace(example, boxes=boxes)
+        example = replace(example, boxes=boxes, areas=None)
     if mending.size is not None:
         example = replace(example, width=mending.size[0], height=mending.size[1])
     return replace(example, name=mending.name) if mending.name is not None else example
@@ -149,6 +149,7 @@ def _without(example: Example, gone: list[int]) -> Example:
         difficult=example.difficult[keep],
         truncated=example.truncated[keep],
         box_lines=None if example.box_lines is None else example.box_lines[keep],
+        areas=None if example.areas is None else example.areas[keep],
     )
 
 

@@ -79,3 +79,12 @@ def _wanted(count: int, shares: list[float]) -> list[float]:
     largest = max(range(len(shares)), key=lambda split: shares[split])
     wanted[largest] -= spare
     return wanted
+
+
+def only(data: DataSet, split: str) -> DataSet:
+    """The examples of one split."""
+    splits = data.splits()
+    if split not in splits:
+        named = ", ".join(name or "(none)" for name in splits)
+        raise WrongInput(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")
+    return replace(data, examples=[data.examples[row] for row in splits[split]])

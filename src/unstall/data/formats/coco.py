@@ -212,7 +212,8 @@ class _Reader:
         crowd = np.fromiter((bool(entry.iscrowd) for entry in annotations), np.bool_, count)
         difficult = np.fromiter((bool(entry.difficult) for entry in annotations), np.bool_, count)
         truncated = np.fromiter((bool(entry.truncated) for entry in annotations), np.bool_, count)
-        return Columns(row, boxes, classes, (crowd, difficult, truncated), lines, len(decoded.images))
+        areas = np.fromiter((_area(entry.area) for entry in annotations), np.float64, count)
+        return Columns(row, boxes, classes, (crowd, difficult, truncated), lines, len(decoded.images), areas)
 
     def _add_examples(self, decoded: Decoded, columns: Columns, file: str) -> None:
         tag = _tag(file)
@@ -249,6 +250,10 @@ class _Reader:
         wanted += [place for kind in kinds if kind for place in (kind, f"images/{kind}", f"{kind}/images")]
         wanted += ["images", "JPEGImages", "", beside]
         return [place for place in dict.fromkeys(wanted) if self.folder.has_folder(place)]
+
+
+def _area(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else float("nan")
 
 
 def _whole_number(value: int | float | None) -> int | None:

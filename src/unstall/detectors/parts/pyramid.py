@@ -10,6 +10,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import Conv
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import scaled
 
 CHANNELS = 256
 
@@ -21,10 +22,8 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def conv(kind: str, level: int, size: int) -> Conv:
-            start = keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")  # He's, for a=1
-            return Conv(
-                channels, size, use_bias=norms is None, kernel_initializer=start, name=f"{name}.{kind}.{level}.0"
-            )  # fmt: skip
+            key, start = f"{name}.{kind}.{level}.0", scaled(1.0, "in", is_uniform=True)  # He's, for a slope of 1
+            return Conv(channels, size, use_bias=norms is None, kernel_initializer=start, name=key)
 
         self.inner = [conv("inner_blocks", level, 1) for level in range(levels)]
         self.outer = [conv("layer_blocks", level, 3) for level in range(levels)]

@@ -1,0 +1,43 @@
+"""Which backend Keras runs on: the only place that names one, and it must be chosen before Keras is first imported."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+from unstall.errors import NotInstalled, WrongInput
+
+BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
+
+
+def choose(name: str | None = None) -> str:
+    """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed."""
+    if name is not None and name not in BACKENDS:
+        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
+    running = running_backend()
+    if running is not None:
+        if name not in {None, running}:
+            raise WrongInput(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
+        return running
+    chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")
+    if not chosen:
+        raise NotInstalled("Keras needs a backend, and none is installed. Install one: pip install 'unstall[tensorflow]'")
+    if chosen not in BACKENDS:
+        raise WrongInput(f"KERAS_BACKEND: expected one of {', '.join(BACKENDS)}. Received: '{chosen}'")
+    for package in (chosen, "keras"):
+        if not is_installed(package):
+            raise NotInstalled(f"The backend '{chosen}' needs the package '{package}'. Install: pip install 'unstall[{chosen}]'")
+    os.environ["KERAS_BACKEND"] = chosen
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
+    return chosen
+
+
+def running_backend() -> str | None:
+    """None where Keras is not imported yet."""
+    keras = sys.modules.get("keras")
+    return str(keras.backend.backend()) if keras is not None else None
+
+
+def is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None

@@ -1,0 +1,78 @@
+"""Say how well a detector does on a data set: unstall evaluate --weights FILE --data PATH
+
+COCO's twelve figures, equal to those of pycocotools, and the average precision of each class; with --html or --png also the
+precision-recall curves and a table of what is taken for what.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("evaluate", cls=Learning, help=__doc__)
+@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@click.option("--data", "data_path", required=True, metavar="PATH", help="A data set of images and boxes.")
+@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@click.option("--split", metavar="NAME", help="Only this split of it.")
+@click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
+@click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and curves.")
+@click.option("--png", "png_target", metavar="PATH", help="Write the curves and the table as a picture.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the figures as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    weights: str,
+    data_path: str,
+    format_name: str | None,
+    labels: str | None,
+    split: str | None,
+    batch: int,
+    backend: str | None,
+    html_target: str | None,
+    png_target: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall import backends
+    from unstall.data.formats import read
+    from unstall.data.split import only
+    from unstall.detectors.weights.description import described
+    from unstall.report import json
+    from unstall.report.progress import shown_progress
+    from unstall.report.score_text import show_score
+    from unstall.report.text import console
+
+    for target in (json_target, html_target, png_target):
+        json.refuse_unwritable(target)
+    _, description = described(weights)
+    backends.choose(backend)
+    with shown_progress() as progress:
+        data = read(data_path, format_name, progress, labels)
+        if split is not None:
+            data = only(data, split)
+        from unstall.detectors.weights.weights_file import build_from
+        from unstall.training.detecting import Detecting
+        from unstall.training.evaluate import evaluate
+
+        result = evaluate(Detecting(build_from(weights)), data, description.class_names, batch, progress)
+    plain = {"weights": weights, "data": data_path, "split": split, "backend": backends.running_backend(), **result.as_plain()}
+    if png_target:
+        from unstall.report.score_plots import write_plots
+
+        write_plots(plain, Path(png_target))
+    if html_target:
+        from unstall.report.score_page import write_score
+
+        write_score(plain, Path(html_target))
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_score(plain, console())

@@ -1,0 +1,45 @@
+"""Write a detector for use without Unstall or Keras: unstall export --weights FILE --to onnx OUT
+
+A SavedModel, ONNX or LiteRT: images in (pixels 0 to 255), boxes, scores and classes out; non-maximum suppression is inside.
+"""
+
+from __future__ import annotations
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("export", cls=Learning, help=__doc__)
+@click.argument("out")
+@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@click.option("--to", "target", required=True, type=click.Choice(["savedmodel", "onnx", "litert"]), help="What it is written as.")
+@click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write what was exported as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(out: str, weights: str, target: str, batch: int, backend: str | None, json_target: str | None) -> None:
+    from unstall import backends
+    from unstall.backends.exporting import refuse_impossible
+    from unstall.detectors.weights.description import described
+    from unstall.report import json
+
+    json.refuse_unwritable(json_target)
+    _, description = described(weights)
+    chosen = backends.choose(backend)
+    refuse_impossible(target, chosen, out)
+    from unstall.detectors.weights.weights_file import build_from
+    from unstall.training.export import export
+
+    told = export(build_from(weights), target, out, batch)
+    plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **told}
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        size = "×".join(map(str, told["input"]["shape"]))
+        outputs = ", ".join(f"{name} {'×'.join(map(str, shape))}" for name, shape in told["outputs"].items())
+        click.echo(f"{out}: {target}, images {size} ({told['input']['dtype']}, RGB, 0 to 255) to {outputs}; made on {chosen}")

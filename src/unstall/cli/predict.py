@@ -1,0 +1,65 @@
+"""Find objects in images: unstall predict IMAGE… --weights FILE
+
+Images, or folders of them. Each is drawn with its boxes into the folder --out; boxes are in pixels of the image as it is stored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("predict", cls=Learning, help=__doc__)
+@click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
+@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@click.option("--out", default="detections", show_default=True, metavar="FOLDER", help="Where the pictures are written.")
+@click.option("--no-pictures", is_flag=True, help="Draw none.")
+@click.option(
+    "--least-score", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="What is less sure than this is left out."
+)
+@click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the boxes as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    images: tuple[str, ...],
+    weights: str,
+    out: str,
+    no_pictures: bool,
+    least_score: float,
+    batch: int,
+    backend: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall import backends
+    from unstall.data.loose import data_set_of
+    from unstall.detectors.weights.description import described
+    from unstall.report import json
+    from unstall.report.detections import draw, show
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+
+    json.refuse_unwritable(json_target)
+    data = data_set_of(images)
+    _, description = described(weights)
+    backends.choose(backend)
+    with shown_progress() as progress:
+        from unstall.detectors.weights.weights_file import build_from
+        from unstall.training.detecting import Detecting
+        from unstall.training.predict import predict
+
+        result = predict(Detecting(build_from(weights)), data, description.class_names, batch, least_score, progress)
+        if not no_pictures:
+            draw(data, result, Path(out), progress)
+    plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show(plain, console())

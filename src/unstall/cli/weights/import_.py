@@ -1,0 +1,55 @@
+"""Make a weights file of Unstall from a published checkpoint: unstall weights import FILE
+
+Which detector it is of shows in its tensors. A backbone alone (ImageNet's) fits several: say which with --variant.
+"""
+
+from __future__ import annotations
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("import", cls=Learning, help=__doc__)
+@click.argument("file")
+@click.option("--variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
+@click.option("--out", metavar="PATH", help="The file to write; else VARIANT.safetensors.")
+@click.option(
+    "--classes",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="How many classes yours has; other than the file's: a new head.",
+)
+@click.option("--norm-epsilon", type=click.FloatRange(0, 0.1), help="Of the norms, where the file's own is not the usual one.")
+@click.option("--names", metavar="FILE", help="The names of the classes, a line for each.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the report as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(
+    file: str,
+    variant: str | None,
+    out: str | None,
+    classes: int | None,
+    norm_epsilon: float | None,
+    names: str | None,
+    json_target: str | None,
+) -> None:
+    from unstall.detectors.weights.importing import import_file, named, write
+    from unstall.report import json
+    from unstall.report.text import console
+    from unstall.report.weights_text import show_imported
+
+    json.refuse_unwritable(json_target)
+    imported = import_file(file, variant, classes, norm_epsilon)
+    if names is not None:
+        imported = named(imported, names)
+    target = out or f"{imported.description.variant}.safetensors"
+    write(imported, target)
+    plain = {**imported.as_plain(), "out": target}
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_imported(plain, console())

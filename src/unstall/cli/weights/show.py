@@ -1,0 +1,26 @@
+"""Say what is in a file of weights: whose it is, its tensors, and which detector they are of."""
+
+from __future__ import annotations
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("show", cls=Learning, help=__doc__)
+@click.argument("file")
+@click.option("--tensors", "lists_tensors", is_flag=True, help="List every tensor.")
+@click.option(
+    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
+)
+def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
+    from unstall.detectors.weights.showing import seen
+    from unstall.report import json
+    from unstall.report.text import console
+    from unstall.report.weights_text import show_seen
+
+    plain = seen(file)
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_seen(plain, console(), lists_tensors)

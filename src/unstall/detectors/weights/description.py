@@ -1,0 +1,100 @@
+"""What a weights file of Unstall says of itself: which detector it is of, by which settings, and the names of the classes.
+
+The file is a safetensors file. Its tensors have torchvision's names and PyTorch's layout rather than ours: the same file loads
+into torchvision as it is, whatever reads safetensors shows it rightly, and to turn the axes costs less than to read them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from unstall.detectors.weights.reading import Checkpoint, read
+from unstall.errors import WrongInput
+
+VERSION = "1"
+Holds = Literal["detector", "headless", "backbone"]
+
+
+@dataclass(frozen=True)
+class Description:
+    variant: str  # empty for a detector of settings that are no variant's
+    detector: str = ""  # the file of detectors/; empty: that of the variant
+    settings: dict[str, Any] = field(default_factory=dict)  # what differs from the variant's, or all of them
+    class_names: tuple[str, ...] = ()  # empty: not known
+    source: str = ""  # the name of the file that they were imported from
+    holds: Holds = "detector"  # headless: all but the outputs of the classes; what is not there begins fresh
+
+    def as_metadata(self) -> dict[str, str]:
+        return {
+            "unstall": VERSION,
+            "variant": self.variant,
+            "detector": self.detector,
+            "settings": json.dumps(self.settings),
+            "class_names": json.dumps(self.class_names),
+            "source": self.source,
+            "holds": self.holds,
+        }
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "variant": self.variant,
+            "detector": self.detector,
+            "settings": self.settings,
+            "class_names": list(self.class_names),
+            "source": self.source,
+            "holds": self.holds,
+        }
+
+
+def described(path: Path | str) -> tuple[Checkpoint, Description]:
+    """An Unstall weights file: its tensors, and what it says of itself."""
+    checkpoint = read(path)
+    if checkpoint.written_by != "Unstall":
+        raise WrongInput(
+            f"'{path}' was written by {checkpoint.written_by}, and does not say which detector it is of. "
+            f"Import it first: unstall weights import {path}"
+        )
+    return checkpoint, description_of(checkpoint)
+
+
+def description_of(checkpoint: Checkpoint) -> Description:
+    said = checkpoint.metadata
+    if said.get("unstall") != VERSION:
+        raise WrongInput(
+            f"'{checkpoint.path}': expected version {VERSION} of weights files. Received: {said.get('unstall')!r:.40}"
+        )
+    settings, names = (_parsed(checkpoint.path, said, key) for key in ("settings", "class_names"))
+    if not isinstance(settings, dict):
+        raise _wrong(checkpoint.path, "settings", "an object", settings)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise _wrong(checkpoint.path, "class_names", "a list of names", names)
+    holds = said.get("holds")
+    if holds not in get_args(Holds):
+        raise _wrong(checkpoint.path, "holds", " or ".join(get_args(Holds)), holds)
+    return Description(
+        variant=said.get("variant", ""),
+        detector=said.get("detector", ""),
+        settings={key: _in_tuples(value) for key, value in settings.items()},
+        class_names=tuple(names),
+        source=said.get("source", ""),
+        holds=cast(Holds, holds),
+    )
+
+
+def _parsed(path: Path, said: dict[str, str], key: str) -> Any:
+    try:
+        return json.loads(said.get(key, "null"))
+    except (ValueError, RecursionError):
+        raise _wrong(path, key, "JSON", said.get(key)) from None
+
+
+def _wrong(path: Path, key: str, expected: str, received: object) -> WrongInput:
+    return WrongInput(f"'{path}', metadata '{key}': expected {expected}. Received: {str(received)[:80]!r}")
+
+
+def _in_tuples(value: Any) -> Any:
+    """JSON has lists only; settings have tuples only."""
+    return tuple(_in_tuples(each) for each in value) if isinstance(value, list) else value

@@ -1,0 +1,94 @@
+"""The names under which weights are found: with prefixes that scripts add, of older versions, and of a bare backbone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+MOST_PREFIXES = 8
+COUNTER = "num_batches_tracked"
+# Outputs whose number depends on the classes. The region proposals' own cls_logits do not.
+CLASS_OUTPUTS = re.compile(
+    r"head\.classification_head\.(cls_logits|module_list\.\d+(\.1)?)\.(weight|bias)|roi_heads\.box_predictor\.(cls_score|bbox_pred)\..*"
+)
+Rule = Callable[[str], str | None]  # a name in the file to ours; None: the tensor has no place here
+
+
+def prefixes(names: Collection[str]) -> list[str]:
+    """What all names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it."""
+    result = [""]
+    while names and len(result) <= MOST_PREFIXES:
+        begin = len(result[-1])
+        first = next(iter(names))
+        longer = first[: first.find(".", begin) + 1]
+        if len(longer) <= begin or not all(name.startswith(longer) for name in names):
+            break
+        result.append(longer)
+    return result
+
+
+def as_it_is(name: str) -> str:
+    return name
+
+
+def _older(name: str) -> str:
+    """Before version 2 of the modules: pyramids without `.0`, heads that counted their ReLUs, region heads of one convolution."""
+    name = re.sub(r"(fpn\.(?:inner|layer)_blocks\.\d+)\.(weight|bias)$", r"\1.0.\2", name)
+    name = re.sub(r"^rpn\.head\.conv\.(weight|bias)$", r"rpn.head.conv.0.0.\1", name)
+    head = re.fullmatch(r"(head\.(?:classification|regression)_head\.conv)\.([0246])\.(weight|bias)", name)
+    return f"{head[1]}.{int(head[2]) // 2}.0.{head[3]}" if head else name
+
+
+def _resnet(name: str) -> str | None:
+    return f"backbone.body.{name}" if re.match(r"(conv1|bn1|layer[1-4])\.", name) else None
+
+
+def _mobilenet(name: str) -> str | None:
+    found = re.match(r"features\.(.*)", name)
+    return f"backbone.body.{found[1]}" if found else None
+
+
+def _mobilenet_for_ssdlite(name: str) -> str | None:
+    """Cut in two within block 13, behind its expansion, as the paper has it."""
+    found = re.fullmatch(r"features\.(\d+)\.(.*)", name)
+    if found is None:
+        return None
+    block, rest = int(found[1]), found[2]
+    if block < 13:
+        return f"backbone.features.0.{block}.{rest}"
+    if block > 13:
+        return f"backbone.features.1.{block - 13}.{rest}"
+    part = re.fullmatch(r"block\.(\d+)\.(.*)", rest)
+    if part is None:
+        return None
+    return f"backbone.features.0.13.{part[2]}" if part[1] == "0" else f"backbone.features.1.0.{int(part[1]) - 1}.{part[2]}"
+
+
+def _vgg(name: str) -> str | None:
+    """The convolutions up to the fourth block are the backbone; the fifth block's stand behind the pool that begins `extra`."""
+    found = re.fullmatch(r"features\.(\d+)\.(weight|bias)", name)
+    if found is None:
+        return None
+    number = int(found[1])
+    return f"backbone.features.{number}.{found[2]}" if number < 23 else f"backbone.extra.0.{number - 23}.{found[2]}"
+
+
+# What a file may be of, and how its names are ours.
+DETECTOR_RULES: dict[str, Rule] = {"a detector": as_it_is, "a detector, by older names": _older}
+BACKBONE_RULES: dict[str, Rule] = {
+    "a ResNet": _resnet,
+    "a MobileNetV3": _mobilenet,
+    "a MobileNetV3, cut in two": _mobilenet_for_ssdlite,
+    "a VGG": _vgg,
+}
+RULES = DETECTOR_RULES | BACKBONE_RULES
+
+
+def renamed(names: Collection[str], rule: Rule, prefix: str = "") -> dict[str, str]:
+    """Ours to that of the file. Where two names of a file become one, the first is meant."""
+    result: dict[str, str] = {}
+    for name in names:
+        ours = rule(name.removeprefix(prefix))
+        if ours is not None:
+            result.setdefault(ours, name)
+    return result

@@ -1,0 +1,67 @@
+"""A file of weights, whoever wrote it: PyTorch, safetensors or Keras. What it is shows in its first bytes, not in its name."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unstall.detectors.weights import keras_files, safetensors_files, torch_files
+from unstall.detectors.weights.keras_applications import translated
+from unstall.detectors.weights.stored import Tensors, Unreadable
+from unstall.errors import WrongInput
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    path: Path
+    written_by: str  # PyTorch, safetensors, Keras or Unstall
+    tensors: Tensors
+    metadata: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a user should know of the network that they are of
+
+
+def read(path: Path | str) -> Checkpoint:
+    path = Path(path)
+    try:
+        if not path.is_file():
+            found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
+            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.")
+        return _read(path)
+    except Unreadable as error:
+        raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
+    except OSError as error:
+        raise WrongInput(f"'{path}' cannot be read: {error.strerror or error}.") from None
+
+
+def _read(path: Path) -> Checkpoint:
+    with path.open("rb") as file:
+        head = file.read(10)
+    if head.startswith(HDF5):
+        tensors, notes = translated(keras_files.read_h5(path))
+        return Checkpoint(path, "Keras", tensors, notes=notes)
+    if head.startswith(b"PK\x03\x04"):
+        if _is_keras(path):
+            tensors, notes = translated(keras_files.read_archive(path))
+            return Checkpoint(path, "Keras", tensors, notes=notes)
+        return Checkpoint(path, "PyTorch", torch_files.read_zip(path))
+    if head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}:
+        return Checkpoint(path, "PyTorch", torch_files.read_legacy(path))
+    if head[8:9] == b"{":
+        tensors, metadata = safetensors_files.read(path)
+        return Checkpoint(path, "Unstall" if "unstall" in metadata else "safetensors", tensors, metadata)
+    raise Unreadable(
+        f"Expected a checkpoint of PyTorch (.pth), safetensors, or Keras (.keras, .h5). It begins with {head!r}."
+        if head
+        else "It is empty."
+    )
+
+
+def _is_keras(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return keras_files.WEIGHTS in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise Unreadable(f"Its zip is damaged or cut off: {error}.") from None

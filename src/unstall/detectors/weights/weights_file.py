@@ -1,0 +1,107 @@
+"""Weights of a detector, saved and loaded; and a detector built from a file alone.
+
+detector = build_from("weights.safetensors")
+fit = load(detector, "retinanet_resnet50_fpn_coco.pth")     what was taken, what was left out and why
+save(detector, "weights.safetensors", class_names=("cat", "dog"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from unstall import detectors
+from unstall.detectors.detector import Detector
+from unstall.detectors.weights import safetensors_files
+from unstall.detectors.weights.description import Description, described
+from unstall.detectors.weights.fit import Fit, best_fit
+from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.reading import read
+from unstall.detectors.weights.stored import Unreadable
+from unstall.errors import WrongInput
+
+
+def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), source: str = "") -> None:
+    """Whole or not at all: what stood there before stays until the new file is complete."""
+    if class_names and len(class_names) != detector.settings.classes:
+        raise WrongInput(f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}")
+    arrays = {
+        key: np.ascontiguousarray(slot.to_torch(keras.ops.convert_to_numpy(slot.variable)))
+        for key, slot in slots(detector).items()
+    }
+    description = Description(
+        variant=detector.name if detector.name in detectors.variants() else "",
+        detector=type(detector).__module__.rpartition(".")[2],
+        settings=asdict(detector.settings),
+        class_names=tuple(class_names),
+        source=source,
+    )
+    write(path, arrays, description)
+
+
+def write(path: Path | str, arrays: dict[str, Any], description: Description) -> None:
+    try:
+        safetensors_files.write(Path(path), arrays, description.as_metadata())
+    except OSError as error:
+        raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
+
+
+def load(detector: Detector, path: Path | str) -> Fit:
+    """Takes from any file of weights what fits the detector, and says what did not. A file of something else is refused."""
+    checkpoint = read(path)
+    tensors = checkpoint.tensors
+    places = slots(detector)
+    fit = best_fit(tensors, {key: slot.shape for key, slot in places.items()})
+    if not fit.is_of_this:
+        raise WrongInput(
+            f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
+            f"What it would fit: unstall weights import {path}"
+        )
+    try:
+        for key, name in fit.taken.items():
+            slot = places[key]
+            slot.variable.assign(np.ascontiguousarray(slot.to_ours(tensors[name].read()), np.float32))
+    except (Unreadable, OSError) as error:
+        raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
+    return fit
+
+
+def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -> Detector:
+    """The detector that a weights file of Unstall is of. `changes` to its settings, such as `image_px`, come last."""
+    _, description = described(path)
+    if description.holds != "detector" and not may_be_partial:
+        lacking = "heads are" if description.holds == "backbone" else "class outputs are"
+        raise WrongInput(
+            f"'{path}' is of a {description.variant} whose {lacking} not trained: it would find nothing. Train it first."
+        )
+    detector = _built(path, description, changes)
+    missing = load(detector, path).new
+    if missing and not may_be_partial:
+        name, why = next(iter(missing.items()))
+        raise WrongInput(f"'{path}' is not whole: {len(missing)} tensors are missing, the first is '{name}': {why}.")
+    return detector
+
+
+def _built(path: Path | str, description: Description, changes: dict[str, Any]) -> Detector:
+    """By its variant; a detector of settings that are no variant's by its family, whose settings the file has all of."""
+    variant, families = description.variant, detectors.families()
+    if variant not in detectors.variants():
+        if description.detector not in families:
+            known = ", ".join(detectors.variants())
+            raise WrongInput(f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}.")
+        variant = families[description.detector][0]
+    try:
+        settings = detectors.settings_of(variant, **{**description.settings, **changes})
+        family = detectors.family_of(variant)
+        names = len(description.class_names)
+        if names not in {0, settings.classes} and "classes" not in changes:
+            raise WrongInput(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
+        made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
+    except (TypeError, ValueError, WrongInput) as error:
+        raise WrongInput(f"'{path}': a detector cannot be built from its settings: {error}") from None
+    return made

@@ -1,0 +1,74 @@
+"""A detector at work: batches in, boxes in the pixels of the stored images out. Compiled once, whatever the images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+
+from unstall.data.example import DataSet, Floats, Integers
+from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.detectors.detector import Detector
+from unstall.detectors.parts.boxes import Tensor
+
+
+class Found(NamedTuple):
+    """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the stored image."""
+
+    boxes: Floats
+    scores: Floats
+    classes: Integers
+
+    def at_least(self, score: float) -> Found:
+        shown = self.scores >= score
+        return Found(self.boxes[shown], self.scores[shown], self.classes[shown])
+
+
+class Detecting(keras.Model):  # type: ignore[misc]
+    """The detector with everything behind its outputs, suppression included, as one model. It is compiled when it is first used:
+    whoever detects again and again, as a training does, keeps it."""
+
+    def __init__(self, detector: Detector) -> None:
+        super().__init__(name=f"detecting_{detector.name}")
+        self.detector = detector
+        height, width = detector.settings.image_px
+        self.input_shape_px = (height, width, 3)
+
+    def call(self, images: Tensor, training: bool | None = None) -> dict[str, Tensor]:
+        found = self.detector.detect(images)
+        return {"boxes": found.boxes, "scores": found.scores, "classes": found.classes}
+
+
+def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
+    """Each example once, in the order of the data set, nothing changed but its size."""
+    height, width = detector.settings.image_px
+    settings = Settings(
+        batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, for_training=False, most_bad_share=1.0,
+    )  # fmt: skip
+    return Pipeline(data, settings)
+
+
+def detections(model: Detecting, pipeline: Pipeline) -> Iterator[tuple[int, Found]]:
+    """The row of each example and what is found in it. An example whose image cannot be read does not come."""
+    with pipeline.batches() as batches:
+        for batch in batches:
+            if (batch.rows < 0).all():
+                continue
+            raw: dict[str, Any] = model.predict_on_batch(batch.images)
+            outputs = {name: keras.ops.convert_to_numpy(values) for name, values in raw.items()}
+            for place, row in enumerate(batch.rows.tolist()):
+                if row >= 0:
+                    yield row, found_at(batch, place, outputs)
+
+
+def found_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> Found:
+    """Boxes that reach into the padding are cut at the image; what lies beside it altogether is left out."""
+    is_used = outputs["classes"][place] >= 0
+    boxes = batch.boxes_of_image(place, outputs["boxes"][place][is_used])
+    height, width = batch.sizes[place].tolist()
+    boxes = np.minimum(np.maximum(boxes, 0.0), (width, height, width, height))
+    has_area = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    scores, classes = outputs["scores"][place][is_used], outputs["classes"][place][is_used]
+    return Found(boxes[has_area], scores[has_area].astype(np.float64), classes[has_area].astype(np.int32))

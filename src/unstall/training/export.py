@@ -1,0 +1,62 @@
+"""A detector written for others to run: from pixels to boxes, suppression inside."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from unstall.backends import running_backend
+from unstall.detectors.detector import Detector
+from unstall.errors import UnstallError, WrongInput
+from unstall.training.detecting import Detecting
+
+FORMATS = {"savedmodel": "tf_saved_model", "onnx": "onnx", "litert": "litert"}
+# What the converters raise where they do not know an operation, or their package does not fit the backend's.
+CANNOT = (ValueError, TypeError, NotImplementedError, RuntimeError, AttributeError, ImportError, KeyError, AssertionError)
+
+
+def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> dict[str, Any]:
+    """What was written: the shapes that go in and come out. The batch is of fixed size, as everything in a detector is."""
+    if detector.settings.precision != "float32":
+        raise WrongInput(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
+    out = Path(out)
+    if out.exists() and target == "savedmodel":
+        raise WrongInput(f"'{out}' is there already. Expected a folder that is not.")
+    model = Detecting(detector)
+    shape = (batch, *model.input_shape_px)
+    outputs = model(np.zeros(shape, np.float32), training=False)
+    signature = [keras.InputSpec(shape=shape, dtype="float32", name="images")]
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):  # converters talk; what matters is in what is returned
+            model.export(str(out), format=FORMATS[target], verbose=False, input_signature=signature)
+    except CANNOT as error:
+        _remove(out)
+        first = str(error).strip().splitlines()
+        raise UnstallError(
+            f"{detector.name} cannot be exported as {target} from {running_backend()}: "
+            f"{type(error).__name__}: {first[0][:300] if first else ''}"
+        ) from error
+    except OSError as error:
+        raise WrongInput(f"Cannot write to '{out}': {error.strerror or error}.") from None
+    return {
+        "out": str(out),
+        "format": target,
+        "detector": detector.name,
+        "input": {"name": "images", "shape": list(shape), "dtype": "float32"},
+        "outputs": {name: list(values.shape) for name, values in outputs.items()},
+    }
+
+
+def _remove(out: Path) -> None:
+    """Half of a model is none."""
+    if out.is_dir():
+        shutil.rmtree(out, ignore_errors=True)
+    else:
+        out.unlink(missing_ok=True)

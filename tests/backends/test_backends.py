@@ -1,0 +1,61 @@
+"""The backend is chosen before Keras is imported, and what cannot be had is said."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from unstall import backends
+from unstall.errors import NotInstalled, WrongInput
+
+CHOOSE = """
+import sys
+from unstall import backends
+from unstall.errors import WrongInput
+print(backends.choose({name!r}), "keras" in sys.modules)
+import keras
+print(keras.backend.backend(), backends.choose(), backends.choose({name!r}))
+try:
+    backends.choose({other!r})
+except WrongInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        pytest.param("tensorflow", "jax", marks=pytest.mark.tensorflow),
+        pytest.param("jax", "torch", marks=pytest.mark.jax),
+        pytest.param("torch", "tensorflow", marks=pytest.mark.torch),
+    ],
+)
+def test_keras_runs_on_the_backend_that_was_chosen_and_on_no_other_later(name: str, other: str) -> None:
+    program = [sys.executable, "-c", CHOOSE.format(name=name, other=other)]
+    said = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    refused = f"Keras runs on {name} already in this process; {other} needs a process of its own."
+    assert said == [f"{name} False", f"{name} {name} {name}", refused]
+
+
+def test_a_backend_that_there_is_not() -> None:
+    with pytest.raises(WrongInput, match=r"There is no backend 'mxnet'. Expected one of: tensorflow, jax, torch"):
+        backends.choose("mxnet")
+
+
+def test_the_environment_decides_where_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    monkeypatch.setenv("KERAS_BACKEND", "openvino")
+    with pytest.raises(WrongInput, match="KERAS_BACKEND: expected one of"):
+        backends.choose()
+
+
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    monkeypatch.setenv("KERAS_BACKEND", "")
+    monkeypatch.setattr(sys, "meta_path", [])  # nothing can be found
+    with pytest.raises(NotInstalled, match="pip install 'unstall\\[jax\\]'"):
+        backends.choose("jax")
+    with pytest.raises(NotInstalled, match="none is installed"):
+        backends.choose()

@@ -1,0 +1,25 @@
+"""Weights are as specified on every backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.detectors.conformance import BACKENDS
+from tests.detectors.specs import assert_holds
+
+
+@BACKENDS
+def test_weights_are_as_specified(backend: str) -> None:
+    assert_holds(backend, Path(__file__).with_name("weights_spec.py"))
+
+
+@pytest.mark.tensorflow  # which makes the variables of a large detector soonest
+def test_the_file_of_shapes_is_fresh() -> None:
+    assert_holds("tensorflow", Path(__file__).with_name("shapes_spec.py"))
+
+
+@pytest.mark.tensorflow
+def test_networks_of_keras_applications_are_as_specified() -> None:
+    assert_holds("tensorflow", Path(__file__).with_name("keras_spec.py"))

@@ -1,0 +1,18 @@
+"""Detecting, evaluating, predicting and exporting are as specified on every backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.detectors.conformance import BACKENDS
+from tests.detectors.specs import assert_holds
+
+
+@BACKENDS
+def test_detecting_and_evaluating_are_as_specified(backend: str) -> None:
+    assert_holds(backend, Path(__file__).with_name("detecting_spec.py"))
+
+
+@BACKENDS
+def test_exports_are_as_specified(backend: str) -> None:
+    assert_holds(backend, Path(__file__).with_name("export_spec.py"))
