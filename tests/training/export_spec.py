@@ -30,15 +30,15 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> Detector:
 def savedmodel(path: Path) -> dict[str, Any]:
     import tensorflow as tf
 
-    return dict(tf.saved_model.load(str(path)).serve(IMAGES))
+    loaded = tf.saved_model.load(str(path))
+    return dict(loaded.serve(IMAGES))
 
 
 def litert(path: Path) -> dict[str, Any]:
-    if is_installed("ai_edge_litert"):
-        from ai_edge_litert.interpreter import Interpreter
-    else:
-        from tensorflow.lite import Interpreter
-    runner = Interpreter(str(path)).get_signature_runner()
+    import tensorflow as tf
+
+    interpreter = tf.lite.Interpreter(str(path))
+    runner = interpreter.get_signature_runner()
     (name,) = runner.get_input_details()
     return dict(runner(**{name: IMAGES}))
 
