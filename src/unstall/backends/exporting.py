@@ -40,8 +40,8 @@ def refuse_impossible(target: str, backend: str, out: str) -> None:
 
 
 def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...]) -> None:
-    """A SavedModel made by JAX holds a program in a form that grows with JAX's version: TensorFlow reads it if it is as new. So it is
-    run once, before anybody relies on it."""
+    """A SavedModel made by JAX holds a program in a form that grows with JAX's version, and TensorFlow reads it if it is as new.
+    So it is run once, before anybody relies on it."""
     if (target, backend) != ("savedmodel", "jax"):
         return
     import jax
