@@ -104,7 +104,7 @@ def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
     fitting.compile(optimizer)
     ends: list[float] = []
     watch = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda *_: ends.append(time.monotonic()),
+        on_train_batch_end=lambda batch, logs: ends.append(time.monotonic()),
         on_epoch_end=lambda epoch, logs: print(f"  epoch {epoch + 1}: {_line(logs)}", file=sys.stderr, flush=True),
     )
     began, processor_began = time.monotonic(), time.process_time()

@@ -28,7 +28,7 @@ class Differentiating:
 
         self.fitting = fitting
         self._named = variables_of(fitting.detector)
-        self._learned = {name: each for name, each in self._named.items() if each.trainable and _is_in(each, fitting)}
+        self._learned = learned_by(fitting)
         made = {"jax": _by_jax, "tensorflow": _by_tensorflow, "torch": _by_torch}[keras.backend.backend()]
         self._run = made(fitting, list(self._learned.values()))
 
@@ -47,6 +47,27 @@ class Differentiating:
 
 def differentiated(fitting: Any, batch: dict[str, np.ndarray]) -> Differentiated:
     return Differentiating(fitting)(batch)
+
+
+def states_after(fitting: Any, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """All variables of the detector, by name, after its losses were computed in training mode: no gradient, no step."""
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        kinds = (fitting.trainable_variables, fitting.non_trainable_variables)
+        run = jax.jit(lambda trainable, others: fitting.stateless_call(trainable, others, batch, training=True)[1])
+        for variable, state in zip(kinds[1], run(*([each.value for each in kind] for kind in kinds)), strict=True):
+            variable.assign(state)
+    else:
+        fitting(batch, training=True)
+    return {name: keras.ops.convert_to_numpy(variable).copy() for name, variable in variables_of(fitting.detector).items()}
+
+
+def learned_by(fitting: Any) -> dict[str, Any]:
+    """The variables of the detector that a step changes, by name."""
+    return {name: each for name, each in variables_of(fitting.detector).items() if each.trainable and _is_in(each, fitting)}
 
 
 def _is_in(variable: Any, fitting: Any) -> bool:
@@ -121,3 +142,29 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return tf.function(function, autograph=False)
     return function
+
+
+def slopes_of(function: Callable[[list[Any]], Any], values: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    """What a function of arrays gives, and its slope by each of them."""
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        value, slopes = jax.jit(jax.value_and_grad(function))(values)
+        return float(value), [np.asarray(slope) for slope in slopes]
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tensors = [tf.constant(each) for each in values]
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            value = function(tensors)
+        slopes = tape.gradient(value, tensors, unconnected_gradients="zero")
+        return float(value), [tf.convert_to_tensor(slope).numpy() for slope in slopes]
+    import torch
+
+    tensors = [torch.tensor(each, requires_grad=True) for each in values]
+    value = function(tensors)
+    value.backward()
+    return value.item(), [np.zeros(each.shape) if each.grad is None else each.grad.numpy() for each in tensors]

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tests.detectors.differentiating import Differentiated, compiled, differentiated
+from tests.detectors.differentiating import Differentiated, compiled, differentiated, learned_by, states_after
 from tests.detectors.seeded import batch, set_weights, variables_of
 from unstall.detectors import build
 from unstall.detectors.detector import Detector
@@ -108,12 +108,15 @@ def _furthest(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> flo
 
 def _frozen(name: str, changes: dict[str, Any], images: dict[str, np.ndarray]) -> dict[str, Any]:
     detector = seeded(name, changes, trainable_stages=1)
+    fitting = Fitting(detector)
     before = {key: ops.convert_to_numpy(variable).copy() for key, variable in variables_of(detector).items()}
-    result = differentiated(Fitting(detector), images)
-    trained = {id(variable) for layer in _learning_layers(detector) for variable in layer._non_trainable_variables}
-    named = variables_of(detector)
-    changed = [key for key, state in result.states.items() if not np.array_equal(before[key], state)]
-    return {"learned": list(result.gradients), "changed_though_frozen": [key for key in changed if id(named[key]) not in trained]}
+    may_change = {id(variable) for layer in _learning_layers(detector) for variable in layer._non_trainable_variables}
+    named, after = variables_of(detector), states_after(fitting, images)
+    changed = [key for key, state in after.items() if not np.array_equal(before[key], state)]
+    return {
+        "learned": list(learned_by(fitting)),
+        "changed_though_frozen": [key for key in changed if id(named[key]) not in may_change],
+    }
 
 
 def _learning_layers(detector: Detector) -> list[Any]:
@@ -133,7 +136,7 @@ def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
         traces[0] += 1
         return losses_of(*args, **more)
 
-    def remember(*_: Any) -> None:
+    def remember(*_: Any, **__: Any) -> None:
         at_first[0] = at_first[0] or traces[0]
 
     detector.training_losses = counted

@@ -39,7 +39,7 @@ class Detector(keras.Model):  # type: ignore[misc]
 
     def prepared(self, images: Tensor) -> Tensor:
         """Pixels 0 to 255 (uint8, as the pipeline gives them, or float) normalised, on the device."""
-        return (ops.cast(images, "float32") - self._mean) / self._std
+        return ops.divide(ops.subtract(ops.cast(images, "float32"), self._mean), self._std)
 
     def build_all(self) -> None:
         """Makes every variable, by one call that computes shapes and nothing else."""

@@ -67,3 +67,14 @@ def test_values_are_read_at_places() -> None:
     place = np.array([[2, 0]], np.int32)
     assert array(at(np.array([[5, 6, 7]], np.int32), place)).tolist() == [[7, 5]]
     assert array(at(np.array([[[5, 1], [6, 2], [7, 3]]], np.float32), place)).tolist() == [[[7, 3], [5, 1]]]
+
+
+def test_a_count_beyond_all_takes_all() -> None:
+    random = np.random.default_rng(1)
+    is_object = random.random((2, CANDIDATES)) < 0.3
+    is_background = ~is_object & (random.random((2, CANDIDATES)) < 0.5)
+    place, chosen, used = (array(each) for each in sample(is_object, is_background, 10**6, 0.5, keras.random.SeedGenerator(0)))
+    assert place.shape == (2, CANDIDATES)
+    for image in range(2):
+        assert set(place[image][chosen[image]].tolist()) == set(np.flatnonzero(is_object[image]))
+        assert set(place[image][used[image] & ~chosen[image]].tolist()) == set(np.flatnonzero(is_background[image]))

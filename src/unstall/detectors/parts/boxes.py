@@ -16,6 +16,11 @@ def area(boxes: Tensor) -> Tensor:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
+def has_sides(boxes: Tensor, least: float) -> Tensor:
+    """Whether both sides are at least so long."""
+    return (boxes[..., 2] - boxes[..., 0] >= least) & (boxes[..., 3] - boxes[..., 1] >= least)
+
+
 def iou(a: Tensor, b: Tensor) -> Tensor:
     """(…, n, 4) and (…, m, 4) to (…, n, m). Boxes of no area, such as padding, have an IoU of 0 with everything."""
     a, b = ops.expand_dims(a, -2), ops.expand_dims(b, -3)
@@ -73,5 +78,6 @@ def clip(boxes: Tensor, height: Tensor | float, width: Tensor | float) -> Tensor
 
 
 def _centred(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    boxes = ops.convert_to_tensor(boxes)  # an anchor is NumPy's; not every backend computes with one and a tensor of its own
     width, height = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
     return boxes[..., 0] + 0.5 * width, boxes[..., 1] + 0.5 * height, width, height

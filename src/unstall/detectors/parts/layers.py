@@ -103,11 +103,12 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
     def __init__(self, *, name: str, epsilon: float = 1e-5, momentum: float = 0.9, **more: Any) -> None:
         super().__init__(name=name, epsilon=epsilon, momentum=momentum, **more)
 
-    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+    def call(self, x: Tensor, training: bool | None = None, counts: Tensor | None = None) -> Tensor:
+        """Where `counts` (batch,) is given, statistics are taken from what counts alone."""
         values = ops.cast(x, "float32")
         mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
         if training and self.trainable:
-            mean, variance = one_pass_moments(values, (0, 1, 2), about=mean)
+            mean, variance = one_pass_moments(values, (0, 1, 2), about=mean, counts=counts)
             self._tell(mean, variance)
         factor = self.gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
         return ops.cast(values * factor + (self.beta - mean * factor), self.compute_dtype)
@@ -144,13 +145,20 @@ class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
         return ops.cast(values * factor + summand, x.dtype)
 
 
-def one_pass_moments(values: Tensor, axes: tuple[int, ...], about: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:
+def one_pass_moments(
+    values: Tensor, axes: tuple[int, ...], about: Tensor | float = 0.0, counts: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Mean and variance by the sums of values and of squares, which one reading of the values gives. Taken about a number near
-    the mean, such as the running one, the difference of the two loses no digits."""
+    the mean, such as the running one, the difference of the two loses no digits. `counts` (batch,) says what is part of them."""
     moved = values - about
-    mean = ops.mean(moved, axis=axes)
-    variance = ops.mean(moved * moved, axis=axes) - mean * mean
-    return mean + about, ops.maximum(variance, 0.0)
+    if counts is None:
+        mean, square = ops.mean(moved, axis=axes), ops.mean(moved * moved, axis=axes)
+    else:
+        counts = ops.cast(counts, "float32")
+        share = ops.mean(counts)  # nothing counts: nothing is summed either, and 0 is the mean
+        counts = ops.reshape(counts / ops.where(share > 0, share, 1.0), (-1, *(1,) * (len(values.shape) - 1)))
+        mean, square = ops.mean(moved * counts, axis=axes), ops.mean(moved * moved * counts, axis=axes)
+    return mean + about, ops.maximum(square - mean * mean, 0.0)
 
 
 # --- computing again instead of keeping ---

@@ -27,14 +27,15 @@ class Detections(NamedTuple):
         return self.classes >= 0
 
 
-def kept(boxes: Tensor, scores: Tensor, group: Tensor, most_iou: float) -> Tensor:
+def kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -> Tensor:
     """Which of the boxes (batch, n, 4), sorted by score, the best first, stay. Boxes of different groups do not touch each other;
     those with a score of 0 or less do not count."""
     counts = scores > 0
     count = boxes.shape[1]
     is_better = ops.arange(count)[:, None] > ops.arange(count)[None, :]  # the column's box, than the row's
-    overlaps = (iou(boxes, boxes) > most_iou) & (group[:, :, None] == group[:, None, :]) & is_better[None]
-    overlaps = overlaps & counts[:, None, :]
+    overlaps = (iou(boxes, boxes) > most_iou) & is_better[None] & counts[:, None, :]
+    if group is not None:
+        overlaps = overlaps & (group[:, :, None] == group[:, None, :])
 
     def another_round(stays: Tensor, changed: Tensor) -> tuple[Tensor, Tensor]:
         now = counts & ~ops.any(overlaps & stays[:, None, :], axis=2)

@@ -1,0 +1,309 @@
+"""Faster R-CNN: a first stage proposes regions, a second one looks at each of them again and names it.
+
+Papers: Ren and others, "Faster R-CNN", 2015; Lin and others, "Feature Pyramid Networks for Object Detection", 2017; for the
+variant v2 Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains and
+runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
+(`fasterrcnn_mobilenet_v3_large_fpn`) on COCO.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from unstall.detectors import ranges
+from unstall.detectors.detector import Detector, Targets
+from unstall.detectors.parts import boxes as box
+from unstall.detectors.parts import losses
+from unstall.detectors.parts.anchors import pyramid_anchors
+from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.layers import Precision, precision
+from unstall.detectors.parts.matching import Matches, match
+from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
+from unstall.detectors.parts.nms import Detections, suppressed
+from unstall.detectors.parts.proposals import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
+from unstall.detectors.parts.proposals import Proposals, propose
+from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
+from unstall.detectors.parts.region_heads import RegionHead, RegionProposer
+from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.parts.roi_align import roi_align
+from unstall.detectors.parts.sampling import Sample, at, sample
+from unstall.detectors.retinanet import IMAGENET_MEAN, IMAGENET_STD, extent
+from unstall.errors import WrongInput
+
+REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
+BETA = 1 / 9  # of smooth L1, in both stages
+CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a cell
+LEAST_SIDE_PX = 1e-2  # of a detection
+UNIT_BOX = np.array([0, 0, 1, 1], np.float32)  # in the place of a region that is compared with nothing: it has sides
+Backbone = Literal["resnet", "mobilenet_v3_large"]
+
+
+@dataclass(frozen=True)
+class FasterRCNNSettings:
+    classes: int = 90  # without background
+    image_px: tuple[int, int] = (800, 800)  # height, width
+    backbone: Backbone = "resnet"
+    anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))
+    anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
+    # the first stage
+    proposer_convs: int = 1
+    anchor_foreground_iou: float = 0.7
+    anchor_background_iou: float = 0.3
+    anchor_samples: int = 256  # of an image, that learn
+    anchor_object_share: float = 0.5
+    most_per_level: tuple[int, int] = (2000, 1000)  # proposals of a level that suppression sees, in training and in detection
+    most_proposals: tuple[int, int] = (2000, 1000)  # of an image
+    proposal_most_iou: float = 0.7
+    proposal_least_score: float = 0.0
+    # the second stage
+    region_foreground_iou: float = 0.5
+    region_samples: int = 512  # of an image, that learn
+    region_object_share: float = 0.25
+    head_convs: int = 0
+    head_units: int = 1024
+    # what comes out
+    least_score: float = 0.05
+    most_iou: float = 0.5
+    most_candidates: int = 2000  # of an image, that suppression sees: see `detections_of`
+    most_detections: int = 100
+    trainable_stages: int = 3  # of the backbone's: five, MobileNet's six
+    frozen_norms: bool = True
+    norm_epsilon: float = 1e-5
+    pyramid_norms: bool = False
+    blocks: tuple[int, ...] = RESNET50
+    width: int = STEM_CHANNELS
+    channels: int = CHANNELS
+    precision: Precision = "float32"
+    remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
+
+    def __post_init__(self) -> None:
+        ranges.image_size(self)
+        ranges.one_of(self, Backbone, "backbone")
+        ranges.one_of(self, Precision, "precision")
+        ranges.flags(self, "frozen_norms", "pyramid_norms", "remat")
+        ranges.whole(self, 1, None, "classes", "anchor_samples", "region_samples", "proposer_convs", "head_units")
+        ranges.whole(self, 1, None, "most_candidates", "most_detections", "width", "channels")
+        ranges.whole(self, 0, None, "head_convs")
+        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks", "most_per_level", "most_proposals")
+        ranges.as_many(self, 2, "in training and in detection", "most_per_level", "most_proposals")
+        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
+        ranges.share(self, "anchor_foreground_iou", "anchor_background_iou", "anchor_object_share", "proposal_most_iou")
+        ranges.share(self, "proposal_least_score", "region_foreground_iou", "region_object_share", "least_score", "most_iou")
+        ranges.ordered(self, "anchor_background_iou", "anchor_foreground_iou")
+        ranges.at_least(self, 0, "norm_epsilon")
+        is_resnet = self.backbone == "resnet"
+        ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes_px")
+        ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_stages")
+        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
+            raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
+
+
+VARIANTS = {
+    "fasterrcnn_resnet50_fpn": FasterRCNNSettings(),
+    "fasterrcnn_resnet50_fpn_v2": FasterRCNNSettings(
+        proposer_convs=2, head_convs=4, pyramid_norms=True, frozen_norms=False, trainable_stages=5
+    ),
+    "fasterrcnn_mobilenet_v3_large_fpn": FasterRCNNSettings(
+        backbone="mobilenet_v3_large",
+        anchor_sizes_px=((32, 64, 128, 256, 512),) * 3,
+        proposal_least_score=0.05,
+    ),
+    "faster_rcnn_tiny": FasterRCNNSettings(
+        classes=6,  # of the embedded shapes
+        image_px=(128, 128),
+        blocks=(1, 1, 1, 1),
+        width=16,
+        channels=32,
+        anchor_sizes_px=((12,), (24,), (48,), (96,), (192,)),
+        anchor_samples=64,
+        most_per_level=(200, 200),
+        most_proposals=(200, 100),
+        region_samples=48,
+        head_units=128,
+        most_candidates=300,
+        pyramid_norms=True,
+        frozen_norms=False,
+        trainable_stages=5,
+    ),
+}
+
+
+class Learned(NamedTuple):
+    """Regions of the second stage with what each is to learn."""
+
+    boxes: Tensor  # (batch, n, 4)
+    label: Tensor  # (batch, n) 0 for background, else class + 1
+    wanted: Tensor  # (batch, n, 4) the object's own box; anything where there is none
+    is_used: Tensor  # (batch, n)
+
+
+class FasterRCNN(Detector):
+    loss_names = ("objectness", "proposal_box", "class", "box")
+
+    def __init__(self, settings: FasterRCNNSettings, name: str = "faster_rcnn") -> None:
+        super().__init__(settings, IMAGENET_MEAN, IMAGENET_STD, name)
+        norms = Norms(settings.frozen_norms, settings.norm_epsilon)
+        per_cell = len(settings.anchor_sizes_px[0]) * len(settings.anchor_ratios)
+        self.outputs_per_region = settings.classes + 1
+        with precision(settings.precision):
+            self.backbone, self.strides = _backbone(settings, norms)
+            self.pyramid = Pyramid(len(self.strides), settings.channels, norms if settings.pyramid_norms else None)
+            self.proposer = RegionProposer(settings.channels, settings.proposer_convs, per_cell)
+            self.head = RegionHead(
+                CELLS, settings.channels, settings.head_convs, settings.head_units, self.outputs_per_region, norms
+            )  # fmt: skip
+        self.build_all()
+        self.backbone.freeze(settings.trainable_stages)
+        shapes = self.level_shapes()
+        self.anchors_of_level = pyramid_anchors(settings.image_px, shapes, settings.anchor_sizes_px, settings.anchor_ratios)
+        self.anchors = np.concatenate(self.anchors_of_level)
+
+    def build_all(self) -> None:
+        """On as little as will do: what is learned does not depend on the image's size, and every region has the same."""
+        side = self.strides[-1] * 2
+        self.proposer(self.levels(keras.KerasTensor((1, side, side, 3)), training=False))
+        self.head(keras.KerasTensor((1, 1, CELLS, CELLS, self.settings.channels)))
+        self.built = True
+
+    def call(self, images: Tensor, training: bool | None = None) -> dict[str, Any]:
+        """The first stage's outputs for each level, its proposals, and the second stage's outputs for each of them."""
+        levels = self.levels(self.prepared(images), training)
+        raw = self.proposer(levels)
+        regions = self.proposals(raw)
+        return {**raw, "regions": regions, **self.second_stage(levels, regions.boxes, regions.is_used, training)}
+
+    def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
+        """The pyramid's maps, and one more that is every second pixel of the last."""
+        levels = self.pyramid(self.backbone(pixels, training=training), training=training)
+        return [*levels, levels[-1][:, ::2, ::2]]
+
+    def level_shapes(self) -> list[tuple[int, int]]:
+        """Every halving rounds up."""
+        height, width = self.settings.image_px
+        return [(math.ceil(height / stride), math.ceil(width / stride)) for stride in (*self.strides, self.strides[-1] * 2)]
+
+    def proposals(self, raw: dict[str, Any], sizes: Tensor | None = None, training: bool = False) -> Proposals:
+        settings = self.settings
+        mode = 0 if training else 1
+        return propose(
+            raw["objects"], raw["anchor_codes"], self.anchors_of_level, extent(settings.image_px, sizes),
+            most_per_level=settings.most_per_level[mode], most=settings.most_proposals[mode],
+            most_iou=settings.proposal_most_iou, least_score=settings.proposal_least_score,
+        )  # fmt: skip
+
+    def second_stage(
+        self, levels: Sequence[Tensor], regions: Tensor, is_used: Tensor, training: bool | None
+    ) -> dict[str, Tensor]:
+        read = roi_align(levels[:-1], self.strides, regions, CELLS, READINGS)
+        return self.head(read, training=training, is_used=is_used)
+
+    # --- learning ---
+
+    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+        """Without a seed the same anchors and regions are drawn each time."""
+        seed, settings = 0 if seed is None else seed, self.settings
+        levels = self.levels(self.prepared(images), training)
+        raw = self.proposer(levels)
+        matches = self.match_anchors(targets)
+        chosen = sample(
+            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, seed
+        )  # fmt: skip
+        regions = self.learned(self.proposals(raw, training=True), targets, seed)
+        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training)
+        return {**self.anchor_losses(raw, targets, matches, chosen), **self.region_losses(outputs, regions)}
+
+    def match_anchors(self, targets: Targets) -> Matches:
+        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
+        settings = self.settings
+        return match(
+            overlap, targets.mask, settings.anchor_foreground_iou, settings.anchor_background_iou, low_quality=True
+        )  # fmt: skip
+
+    def anchor_losses(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Tensor]:
+        """Of the anchors that were chosen; both sums over the number of all of them in the batch."""
+        logits = at(ops.concatenate(raw["objects"], axis=1), chosen.place)
+        codes = at(ops.concatenate(raw["anchor_codes"], axis=1), chosen.place)
+        anchors = ops.take(ops.convert_to_tensor(self.anchors), chosen.place, axis=0)
+        wanted = at(targets.boxes, at(matches.box, chosen.place))
+        count = ops.sum(ops.cast(chosen.is_used, "float32"))
+        objectness = losses.binary_cross_entropy(logits, chosen.is_object)
+        distance = losses.smooth_l1(codes, box.encode(wanted, anchors, ANCHOR_CODE_WEIGHTS), BETA)
+        return {
+            "objectness": losses.share(_sum_where(chosen.is_used, objectness), count),
+            "proposal_box": losses.share(_sum_where(chosen.is_object, distance), count),
+        }
+
+    def learned(self, proposals: Proposals, targets: Targets, seed: Any) -> Learned:
+        """Some of the proposals and of the objects' own boxes, which a detector that proposes nothing yet learns from."""
+        settings = self.settings
+        boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
+        is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
+        limit = settings.region_foreground_iou
+        matches = match(box.iou(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
+        chosen = sample(
+            matches.is_object & is_there, matches.is_background & is_there,
+            settings.region_samples, settings.region_object_share, seed,
+        )  # fmt: skip
+        matched = at(matches.box, chosen.place)
+        of_class = at(ops.cast(targets.classes, "int32"), matched)
+        label = ops.where(chosen.is_object, of_class + 1, 0)
+        boxes = ops.where(chosen.is_used[..., None], at(boxes, chosen.place), 0.0)
+        return Learned(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
+
+    def region_losses(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Tensor]:
+        """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
+        count = ops.sum(ops.cast(regions.is_used, "float32"))
+        naming = losses.cross_entropy(outputs["classes"], regions.label)
+        is_own = regions.label[..., None] == ops.arange(self.outputs_per_region, dtype="int32")
+        codes = ops.reshape(ops.cast(outputs["boxes"], "float32"), (-1, *is_own.shape[1:], 4))
+        codes = ops.sum(ops.where(is_own[..., None], codes, 0.0), axis=2)
+        is_object = regions.label > 0
+        anchors = ops.where(is_object[..., None], regions.boxes, ops.convert_to_tensor(UNIT_BOX))
+        distance = losses.smooth_l1(codes, box.encode(regions.wanted, anchors, REGION_CODE_WEIGHTS), BETA)
+        return {
+            "class": losses.share(_sum_where(regions.is_used, naming), count),
+            "box": losses.share(_sum_where(is_object, distance), count),
+        }
+
+    # --- detecting ---
+
+    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+        levels = self.levels(self.prepared(images), training=False)
+        regions = self.proposals(self.proposer(levels), sizes)
+        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training=False)
+        return self.detections_of({**outputs, "regions": regions}, sizes)
+
+    def detections_of(self, raw: dict[str, Any], sizes: Tensor | None = None) -> Detections:
+        """Suppression sees the `most_candidates` likeliest pairs of region and class. What it leaves is exact, as only a likelier
+        box can suppress another; some are missing only where it leaves fewer than `most_detections` and there were more pairs."""
+        settings = self.settings
+        regions = raw["regions"]
+        scores = ops.softmax(ops.cast(raw["classes"], "float32"), axis=-1)[..., 1:]
+        scores = ops.where((scores > settings.least_score) & regions.is_used[..., None], scores, 0.0)
+        pairs = scores.shape[1] * settings.classes
+        scores, place = ops.top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
+        region, of_class = place // settings.classes, place % settings.classes
+        codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
+        codes = at(codes, region * self.outputs_per_region + of_class + 1)
+        boxes = box.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
+        boxes = box.clip(boxes, *extent(settings.image_px, sizes))
+        scores = ops.where(box.has_sides(boxes, LEAST_SIDE_PX), scores, 0.0)
+        return suppressed(boxes, scores, of_class, settings.most_iou, settings.most_detections)
+
+
+def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[int, ...]]:
+    """And the strides of its maps. MobileNet's two have the same; regions are read from the first."""
+    if settings.backbone == "resnet":
+        return ResNet(settings.blocks, settings.width, norms, settings.remat), (4, 8, 16, 32)
+    return MobileNetV3(norms, remat=settings.remat), (32, 32)
+
+
+def _sum_where(is_used: Tensor, values: Tensor) -> Tensor:
+    return ops.sum(ops.where(is_used, values, 0.0))

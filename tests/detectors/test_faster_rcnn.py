@@ -1,0 +1,25 @@
+"""Faster R-CNN is as specified, and conforms, on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
+from tests.detectors.specs import assert_holds
+
+# As many samples as there are anchors and regions: nothing is left to chance, which each backend would decide in its own way.
+TINY = Subject("faster_rcnn_tiny", {"image_px": [96, 128], "anchor_samples": 10**6, "region_samples": 10**6, "least_score": 0.01})
+
+
+@BACKENDS
+@CHECKS
+def test_it_conforms(check: Callable[[Measured], None], backend: str, request: pytest.FixtureRequest) -> None:
+    check(TINY.measured(backend, request.config.cache))
+
+
+@BACKENDS
+def test_it_is_as_specified(backend: str) -> None:
+    assert_holds(backend, Path(__file__).with_name("faster_rcnn_spec.py"))
