@@ -21,7 +21,7 @@ from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, precision
+from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, fan_in_uniform, precision
 from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
@@ -111,21 +111,29 @@ VARIANTS = {
 }
 
 
+def small_normal() -> Any:
+    return keras.initializers.RandomNormal(stddev=0.01)
+
+
+def coarser(channels: int, name: str) -> Conv:
+    """A level of half the size."""
+    return Conv(channels, 3, stride=2, kernel_initializer=fan_in_uniform(), name=f"backbone.fpn.extra_blocks.{name}")
+
+
 class Head(keras.layers.Layer):  # type: ignore[misc]
     """Convolutions that are the same for every level, then one output."""
 
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
-        normal = keras.initializers.RandomNormal(stddev=0.01)
         channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
-            Conv(channels, 3, use_bias=has_bias, kernel_initializer=normal, name=f"{name}.conv.{number}.0")
+            Conv(channels, 3, use_bias=has_bias, kernel_initializer=small_normal(), name=f"{name}.conv.{number}.0")
             for number in range(settings.head_convs)
         ]
         normed = range(settings.head_convs if settings.group_norm else 0)
         self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
-        self.output_conv = Conv(filters, 3, kernel_initializer=normal, bias_initializer=start, name=f"{name}.{output}")
+        self.output_conv = Conv(filters, 3, kernel_initializer=small_normal(), bias_initializer=start, name=f"{name}.{output}")
 
     def call(self, x: Tensor) -> Tensor:
         for number, conv in enumerate(self.convs):
@@ -143,8 +151,8 @@ class RetinaNet(Detector):
         with precision(settings.precision):
             self.backbone = ResNet(settings.blocks, settings.width, norms, settings.remat)
             self.pyramid = Pyramid(levels=3, channels=settings.channels)
-            self.p6 = Conv(settings.channels, 3, stride=2, name="backbone.fpn.extra_blocks.p6")
-            self.p7 = Conv(settings.channels, 3, stride=2, name="backbone.fpn.extra_blocks.p7")
+            self.p6 = coarser(settings.channels, "p6")
+            self.p7 = coarser(settings.channels, "p7")
             bias = -math.log((1 - settings.prior) / settings.prior)
             self.class_head = Head(
                 settings, "head.classification_head", "cls_logits", per_cell * self.outputs_per_anchor, bias

@@ -5,6 +5,7 @@ The name is what weights are found by: the layer `backbone.body.conv1` takes `ba
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,6 +37,11 @@ def he_normal() -> Any:
     return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
 
 
+def fan_in_uniform() -> Any:
+    """He's for a slope of 1, as the published pyramids begin."""
+    return keras.initializers.VarianceScaling(1.0, mode="fan_in", distribution="uniform")
+
+
 class Keyed:
     """Stands before the class of a layer that has variables. The layer's name has the dots of its key; the paths of its variables
     have hyphens for them, as not every backend takes a dot there."""
@@ -60,6 +66,16 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
 
     def call(self, x: Tensor) -> Tensor:
         return super().call(padded(x, self._around))
+
+    def convolution_op(self, x: Tensor, kernel: Tensor) -> Tensor:
+        """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU that is nearly twice as fast."""
+        if self.kernel_size != (1, 1):
+            return super().convolution_op(x, kernel)
+        step = self.strides[0]
+        x = x[:, ::step, ::step] if step > 1 else x
+        _, height, width, channels = x.shape
+        product = ops.matmul(ops.reshape(x, (-1, channels)), ops.reshape(kernel, (channels, self.filters)))
+        return ops.reshape(product, (-1, height, width, self.filters))
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         batch, height, width, channels = shape
@@ -90,8 +106,22 @@ def padded(x: Tensor, around: int) -> Tensor:
 
 
 def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
-    """After a ReLU, where zeros at the border never win over what is there."""
-    return ops.max_pool(padded(x, around), size, stride, padding="valid")
+    """After a ReLU, where zeros at the border never win over what is there.
+
+    Row by row, then column by column, the largest of so many slices: its gradient is a comparison, where that of a window is a
+    search which compilers do one window at a time (measured on a CPU: 29 and 250 ms).
+    """
+    x = padded(x, around)
+    for axis in (1, 2):
+        steps = (x.shape[axis] - size) // stride + 1
+        slices = [_every(x, axis, begin, stride, steps) for begin in range(size)]
+        x = functools.reduce(ops.maximum, slices)
+    return x
+
+
+def _every(x: Tensor, axis: int, begin: int, stride: int, steps: int) -> Tensor:
+    place = slice(begin, begin + stride * (steps - 1) + 1, stride)
+    return x[:, place] if axis == 1 else x[:, :, place]
 
 
 class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]

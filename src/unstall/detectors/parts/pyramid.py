@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv
+from unstall.detectors.parts.layers import Conv, fan_in_uniform
 from unstall.detectors.parts.resnet import Norms
 
 CHANNELS = 256
@@ -21,10 +21,8 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def conv(kind: str, level: int, size: int) -> Conv:
-            start = keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")  # He's, for a=1
-            return Conv(
-                channels, size, use_bias=norms is None, kernel_initializer=start, name=f"{name}.{kind}.{level}.0"
-            )  # fmt: skip
+            key = f"{name}.{kind}.{level}.0"
+            return Conv(channels, size, use_bias=norms is None, kernel_initializer=fan_in_uniform(), name=key)
 
         self.inner = [conv("inner_blocks", level, 1) for level in range(levels)]
         self.outer = [conv("layer_blocks", level, 3) for level in range(levels)]

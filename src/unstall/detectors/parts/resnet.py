@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, computed_again, max_pool
+from unstall.detectors.parts.layers import BatchNorm, Conv, computed_again, he_normal, max_pool
 
 RESNET50 = (3, 4, 6, 3)
 STEM_CHANNELS = 64
@@ -34,7 +34,8 @@ class Bottleneck(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def pair(key: str, norm: str, filters: int, size: int, **more: Any) -> tuple[Conv, BatchNorm]:
-            return Conv(filters, size, use_bias=False, name=f"{name}.{key}", **more), norms.make(f"{name}.{norm}")
+            conv = Conv(filters, size, use_bias=False, kernel_initializer=he_normal(), name=f"{name}.{key}", **more)
+            return conv, norms.make(f"{name}.{norm}")
 
         self.conv1, self.bn1 = pair("conv1", "bn1", channels, 1)
         self.conv2, self.bn2 = pair("conv2", "bn2", channels, 3, stride=stride)
@@ -62,7 +63,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         norms = norms or Norms()
-        self.conv1 = Conv(width, 7, stride=2, use_bias=False, name=f"{name}.conv1")
+        self.conv1 = Conv(width, 7, stride=2, use_bias=False, kernel_initializer=he_normal(), name=f"{name}.conv1")
         self.bn1 = norms.make(f"{name}.bn1")
         self.remat = remat
         self.layers_of_stage = [
