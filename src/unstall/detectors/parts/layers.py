@@ -86,7 +86,7 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
 class StemConv(Conv):
     """7×7, every second pixel, of an image's three channels: as many channels leave most of a matrix unit idle.
 
-    Where it computes in 16 bits, every 2×2 pixels become one of 12 channels, and the kernel, a zero row and column added to it,
+    Where it computes in 16 bits, every 2×2 pixels become one of 16 channels (a fourth is added, of zeros), and the kernel, a zero row and column added to it,
     one of 4×4: the same sums. The weights are those of the plain one.
     """
 
@@ -97,13 +97,16 @@ class StemConv(Conv):
         _, height, width, channels = x.shape
         if self.compute_dtype == "float32" or height % 2 or width % 2:
             return super().call(x)
-        fill = -4 * channels % ALIGNED_TO
-        down, across = height // 2 + 3, width // 2 + 3
-        x = ops.reshape(padded(x, 3), (-1, down, 2, across, 2, channels))
-        x = ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, down, across, 4 * channels))
-        kernel = ops.reshape(ops.pad(self.kernel, ((0, 1), (0, 1), (0, 0), (0, 0))), (4, 2, 4, 2, channels, self.filters))
-        kernel = ops.reshape(ops.transpose(kernel, (0, 2, 1, 3, 4, 5)), (4, 4, 4 * channels, self.filters))
-        x, kernel = ops.pad(x, ((0, 0), (0, 0), (0, 0), (0, fill))), ops.pad(kernel, ((0, 0), (0, 0), (0, fill), (0, 0)))
+        # Filled up before they are laid together: TensorFlow's rewriting of graphs (2.21, CPU) dies of a padding right before a
+        # convolution of 16 bits whose kernel is computed.
+        fill = -channels % (ALIGNED_TO // 2)
+        down, across, channels = height // 2 + 3, width // 2 + 3, channels + fill
+        x = ops.pad(x, ((0, 0), (3, 3), (3, 3), (0, fill)))
+        x = ops.transpose(ops.reshape(x, (-1, down, 2, across, 2, channels)), (0, 1, 3, 2, 4, 5))
+        x = ops.reshape(x, (-1, down, across, 4 * channels))
+        kernel = ops.pad(self.kernel, ((0, 1), (0, 1), (0, fill), (0, 0)))
+        kernel = ops.transpose(ops.reshape(kernel, (4, 2, 4, 2, channels, self.filters)), (0, 2, 1, 3, 4, 5))
+        kernel = ops.reshape(kernel, (4, 4, 4 * channels, self.filters))
         return ops.conv(x, kernel, 1, "valid", "channels_last")
 
 
