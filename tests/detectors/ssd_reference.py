@@ -80,9 +80,10 @@ def suppressed(boxes: Array, scores: Array, most_iou: float, most_candidates: in
     for number in range(scores.shape[1]):
         order = np.argsort(-scores[:, number], kind="stable")[:most_candidates]
         order = order[scores[order, number] > 0]
+        overlap = iou(boxes[order], boxes[order])
         stays: list[int] = []
-        for anchor in order:
-            if all(iou(boxes[[anchor]], boxes[[other]])[0, 0] <= most_iou for other in stays):
-                stays.append(int(anchor))
-        found += [(float(scores[anchor, number]), number, anchor) for anchor in stays]
+        for place in range(len(order)):
+            if not (overlap[place, stays] > most_iou).any():
+                stays.append(place)
+        found += [(float(scores[order[place], number]), number, int(order[place])) for place in stays]
     return sorted(found, reverse=True)[:most]

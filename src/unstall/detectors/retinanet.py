@@ -21,11 +21,12 @@ from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, fan_in_uniform, precision
+from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, precision
 from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.parts.starts import normal, scaled
 from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -111,13 +112,11 @@ VARIANTS = {
 }
 
 
-def small_normal() -> Any:
-    return keras.initializers.RandomNormal(stddev=0.01)
-
-
 def coarser(channels: int, name: str) -> Conv:
     """A level of half the size."""
-    return Conv(channels, 3, stride=2, kernel_initializer=fan_in_uniform(), name=f"backbone.fpn.extra_blocks.{name}")
+    return Conv(
+        channels, 3, stride=2, kernel_initializer=scaled(1.0, "in", is_uniform=True), name=f"backbone.fpn.extra_blocks.{name}"
+    )
 
 
 class Head(keras.layers.Layer):  # type: ignore[misc]
@@ -125,15 +124,16 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
+        small = normal(0.01)
         channels, has_bias = settings.channels, not settings.group_norm
         self.convs = [
-            Conv(channels, 3, use_bias=has_bias, kernel_initializer=small_normal(), name=f"{name}.conv.{number}.0")
+            Conv(channels, 3, use_bias=has_bias, kernel_initializer=small, name=f"{name}.conv.{number}.0")
             for number in range(settings.head_convs)
         ]
         normed = range(settings.head_convs if settings.group_norm else 0)
         self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
-        self.output_conv = Conv(filters, 3, kernel_initializer=small_normal(), bias_initializer=start, name=f"{name}.{output}")
+        self.output_conv = Conv(filters, 3, kernel_initializer=small, bias_initializer=start, name=f"{name}.{output}")
 
     def call(self, x: Tensor) -> Tensor:
         for number, conv in enumerate(self.convs):
@@ -223,11 +223,12 @@ class RetinaNet(Detector):
 
     def _box_distance(self, codes: Tensor, wanted: Tensor, is_object: Tensor) -> Tensor:
         """0 where there is no object; what stands there is compared with its own anchor, so that its gradient is finite."""
-        wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), self.anchors)
+        anchors = ops.convert_to_tensor(self.anchors)
+        wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), anchors)
         if self.settings.box_loss == "giou":
-            distance = box.giou_loss(box.decode(codes, self.anchors, CODE_WEIGHTS), wanted)
+            distance = box.giou_loss(box.decode(codes, anchors, CODE_WEIGHTS), wanted)
         else:
-            distance = losses.smooth_l1(codes, box.encode(wanted, self.anchors, CODE_WEIGHTS), beta=0.0)
+            distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
         return ops.where(is_object, distance, 0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:

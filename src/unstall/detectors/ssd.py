@@ -1,6 +1,6 @@
 """SSD: one stage, boxes of set shapes on maps of several sizes, and a loss that counts only the hardest background.
 
-Papers: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
+Paper: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
 "MobileNetV2", 2018. As torchvision trains and runs them; its published weights on COCO score AP 25.1 (`ssd300_vgg16`) and 21.3
 (`ssdlite320_mobilenet_v3_large`).
 """
@@ -26,6 +26,7 @@ from unstall.detectors.parts.matching import match_default_boxes, of_matched
 from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
 from unstall.detectors.parts.nms import Detections
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import normal
 from unstall.detectors.parts.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
 from unstall.detectors.retinanet import extent
 from unstall.errors import WrongInput
@@ -36,6 +37,7 @@ CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1.0  # where the distance of boxes turns from a square to a line
 FIRST_SCALE = 20.0  # that the finest map of VGG is brought to
 BACKBONE_MAPS = 2
+LITE_START = normal(0.03)
 Backbone = Literal["vgg", "mobilenet_v3"]
 
 # The maps that follow VGG's: channels as multiples of the width, and whether the map is halved (else it loses its border)
@@ -135,9 +137,9 @@ class LiteExtra(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(self, filters: int, norms: Norms, name: str) -> None:
         super().__init__(name=name)
-        self.narrow = ConvNorm(filters // 2, 1, norms, "relu6", f"{name}.0", start=small_normal)
-        self.halve = ConvNorm(None, 3, norms, "relu6", f"{name}.1", stride=2, start=small_normal)
-        self.widen = ConvNorm(filters, 1, norms, "relu6", f"{name}.2", start=small_normal)
+        self.narrow = ConvNorm(filters // 2, 1, norms, "relu6", f"{name}.0", start=LITE_START)
+        self.halve = ConvNorm(None, 3, norms, "relu6", f"{name}.1", stride=2, start=LITE_START)
+        self.widen = ConvNorm(filters, 1, norms, "relu6", f"{name}.2", start=LITE_START)
 
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         for layer in (self.narrow, self.halve, self.widen):
@@ -154,15 +156,11 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
         if lite_norms is None:
             self.output_conv = Conv(filters, 3, name=name)
         else:
-            self.filter = ConvNorm(None, 3, lite_norms, "relu6", f"{name}.0", start=small_normal)
-            self.output_conv = Conv(filters, 1, kernel_initializer=small_normal(), name=f"{name}.1")
+            self.filter = ConvNorm(None, 3, lite_norms, "relu6", f"{name}.0", start=LITE_START)
+            self.output_conv = Conv(filters, 1, kernel_initializer=LITE_START, name=f"{name}.1")
 
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         return self.output_conv(x if self.filter is None else self.filter(x, training=training))
-
-
-def small_normal() -> Any:
-    return keras.initializers.RandomNormal(stddev=0.03)
 
 
 class SSD(Detector):
@@ -192,7 +190,7 @@ class SSD(Detector):
         self.grids = self.level_shapes()
         self.build_all()
         self.backbone.freeze(settings.trainable_stages)
-        steps = (None,) * len(per_cell) if is_lite else VGG_STEPS_PX
+        steps = None if is_lite else VGG_STEPS_PX
         self.anchors = default_boxes(settings.image_px, self.grids, settings.scales, settings.ratios, steps)
 
     def _make_vgg(self) -> None:
@@ -208,7 +206,7 @@ class SSD(Detector):
     def _make_lite(self, norms: Norms) -> None:
         settings = self.settings
         self.backbone = MobileNetV3(
-            norms, settings.reduced_tail, (SPLIT, STAGES[-1]), "backbone.features", True, small_normal, settings.remat
+            norms, settings.reduced_tail, (SPLIT, STAGES[-1]), "backbone.features", True, LITE_START, settings.remat
         )  # fmt: skip
         channels = LITE_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS]
         self.extras = [LiteExtra(filters, norms, f"backbone.extra.{number}") for number, filters in enumerate(channels)]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
-from unstall.data.pipeline.batch import Batch
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts.boxes import Tensor
+
+if TYPE_CHECKING:
+    from unstall.data.pipeline.batch import Batch
 
 
 class Fitting(keras.Model):  # type: ignore[misc]

@@ -91,5 +91,20 @@ def test_the_hardest_background_is_taken_three_for_each_object(seed: int) -> Non
         assert sorted(np.flatnonzero(found[image]).tolist()) == sorted(int(place) for place in hardest)
 
 
+def test_of_equal_losses_no_more_are_taken_than_wanted() -> None:
+    random = np.random.default_rng(1)
+    for per_object, levels in ((3.0, 10_000), (3.0, 4), (0.5, 3), (50.0, 10)):  # few levels: many equal losses
+        loss = (random.integers(0, levels, (5, 200)) / levels).astype(np.float32)
+        is_object = random.random((5, 200)) < np.array([0.0, 0.005, 0.03, 0.3, 1.0])[:, None]
+        is_background = ~is_object & (random.random((5, 200)) < 0.9)
+        chosen = array(losses.hard_negatives(loss, is_object, is_background, per_object))
+        for image in range(5):
+            wanted = min(int(per_object * is_object[image].sum()), is_background[image].sum())
+            assert chosen[image].sum() == wanted
+            assert not (chosen[image] & ~is_background[image]).any()
+            hardest = np.sort(loss[image][is_background[image]])[::-1][:wanted]
+            assert np.array_equal(np.sort(loss[image][chosen[image]])[::-1], hardest)
+
+
 def test_a_share_of_nothing_is_0() -> None:
     assert array(losses.share(np.array([0.0, 6.0], np.float32), np.array([0, 3]))).tolist() == [0.0, 2.0]

@@ -26,18 +26,18 @@ def default_boxes(
     grids: Sequence[Size],
     scales: Sequence[float],
     ratios: Sequence[Sequence[float]],
-    steps_px: Sequence[int | None],
+    steps_px: Sequence[int | None] | None,
 ) -> Anchors:
     """Of SSD, for all levels: a square, one between this level and the next, then each ratio lying and standing.
 
     Scales are shares of the image and have one more than there are levels. Sides are cut to the image's, boxes are not.
-    A level without a step has its places spread evenly over the image.
+    Where there is no step the places are spread evenly over the image.
     """
     height, width = image
     boxes = []
     for level, (rows, columns) in enumerate(grids):
         shapes = np.clip(_default_shapes(scales[level], scales[level + 1], ratios[level]), 0.0, 1.0)
-        step = steps_px[level]
+        step = steps_px[level] if steps_px is not None else None
         down, across = (rows, columns) if step is None else (height / step, width / step)
         y, x = np.meshgrid((np.arange(rows) + 0.5) / down, (np.arange(columns) + 0.5) / across, indexing="ij")
         centres = np.stack([x, y], axis=-1).reshape(-1, 1, 2)

@@ -6,18 +6,20 @@ The name is what weights are found by: the layer `backbone.body.conv1` takes `ba
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import keras
 from keras import ops
 
+from unstall.backends import norms
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.starts import glorot_uniform
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
-Start = Callable[[], Any]  # gives a new initializer: one that is used twice would give two layers of a shape the same numbers
+ALIGNED_TO = 8  # channels: matrix units read 16 bytes at a time; cuDNN copies what is not laid so, several times a step
 LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
 
@@ -30,16 +32,6 @@ def precision(name: Precision) -> Iterator[None]:
         yield
     finally:
         keras.config.set_dtype_policy(before)
-
-
-def he_normal() -> Any:
-    """By the channels that come out, as torchvision begins."""
-    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="untruncated_normal")
-
-
-def fan_in_uniform() -> Any:
-    """He's for a slope of 1, as the published pyramids begin."""
-    return keras.initializers.VarianceScaling(1.0, mode="fan_in", distribution="uniform")
 
 
 class Keyed:
@@ -61,15 +53,22 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         around = dilation * (size - 1) // 2 if pad is None else pad
         is_same = stride == 1 and around == dilation * (size - 1) // 2
         padding = "same" if is_same and around else "valid"
+        more.setdefault("kernel_initializer", glorot_uniform())
         super().__init__(filters, size, strides=stride, dilation_rate=dilation, padding=padding, **more)
         self._around = 0 if is_same else around
 
     def call(self, x: Tensor) -> Tensor:
-        return super().call(padded(x, self._around))
+        missing = -self.filters % ALIGNED_TO
+        if not missing or self.compute_dtype == "float32":
+            return super().call(padded(x, self._around))
+        kernel = ops.pad(self.kernel, ((0, 0), (0, 0), (0, 0), (0, missing)))
+        y = ops.conv(padded(x, self._around), kernel, self.strides, self.padding, "channels_last", self.dilation_rate)
+        y = y[..., : self.filters]
+        return y + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else y
 
     def convolution_op(self, x: Tensor, kernel: Tensor) -> Tensor:
-        """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU that is nearly twice as fast."""
-        if self.kernel_size != (1, 1):
+        """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU, in float32, nearly twice as fast."""
+        if self.kernel_size != (1, 1) or self.compute_dtype != "float32":
             return super().convolution_op(x, kernel)
         step = self.strides[0]
         x = x[:, ::step, ::step] if step > 1 else x
@@ -84,10 +83,35 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         return result
 
 
+class StemConv(Conv):
+    """7×7, every second pixel, of an image's three channels: as many channels leave most of a matrix unit idle.
+
+    Where it computes in 16 bits, every 2×2 pixels become one of 12 channels, and the kernel, a zero row and column added to it,
+    one of 4×4: the same sums. The weights are those of the plain one.
+    """
+
+    def __init__(self, filters: int, *, name: str, **more: Any) -> None:
+        super().__init__(filters, 7, stride=2, use_bias=False, name=name, **more)
+
+    def call(self, x: Tensor) -> Tensor:
+        _, height, width, channels = x.shape
+        if self.compute_dtype == "float32" or height % 2 or width % 2:
+            return super().call(x)
+        fill = -4 * channels % ALIGNED_TO
+        down, across = height // 2 + 3, width // 2 + 3
+        x = ops.reshape(padded(x, 3), (-1, down, 2, across, 2, channels))
+        x = ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, down, across, 4 * channels))
+        kernel = ops.reshape(ops.pad(self.kernel, ((0, 1), (0, 1), (0, 0), (0, 0))), (4, 2, 4, 2, channels, self.filters))
+        kernel = ops.reshape(ops.transpose(kernel, (0, 2, 1, 3, 4, 5)), (4, 4, 4 * channels, self.filters))
+        x, kernel = ops.pad(x, ((0, 0), (0, 0), (0, 0), (0, fill))), ops.pad(kernel, ((0, 0), (0, 0), (0, fill), (0, 0)))
+        return ops.conv(x, kernel, 1, "valid", "channels_last")
+
+
 class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     """The same, each channel by itself."""
 
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
+        more.setdefault("depthwise_initializer", glorot_uniform())
         super().__init__(size, strides=stride, dilation_rate=dilation, padding="same" if stride == 1 else "valid", **more)
         self._around = 0 if stride == 1 else dilation * (size - 1) // 2
 
@@ -108,10 +132,12 @@ def padded(x: Tensor, around: int) -> Tensor:
 def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
     """After a ReLU, where zeros at the border never win over what is there.
 
-    Row by row, then column by column, the largest of so many slices: its gradient is a comparison, where that of a window is a
-    search which compilers do one window at a time (measured on a CPU: 29 and 250 ms).
+    In float32 row by row, then column by column, the largest of so many slices: its gradient is a comparison, where that of a
+    window is a search which compilers do one window at a time (measured on a CPU: 29 and 250 ms).
     """
     x = padded(x, around)
+    if keras.backend.standardize_dtype(x.dtype) != "float32":
+        return ops.max_pool(x, size, stride, padding="valid")
     for axis in (1, 2):
         steps = (x.shape[axis] - size) // stride + 1
         slices = [_every(x, axis, begin, stride, steps) for begin in range(size)]
@@ -135,13 +161,30 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
 
     def call(self, x: Tensor, training: bool | None = None, counts: Tensor | None = None) -> Tensor:
         """Where `counts` (batch,) is given, statistics are taken from what counts alone."""
+        learns = bool(training and self.trainable)
+        gamma, beta, mean, variance = map(ops.convert_to_tensor, (self.gamma, self.beta, self.moving_mean, self.moving_variance))
+        fused = self._fused(x, gamma, beta, mean, variance, learns) if counts is None else None
+        if fused is not None:
+            return fused
         values = ops.cast(x, "float32")
-        mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
-        if training and self.trainable:
-            mean, variance = one_pass_moments(values, (0, 1, 2), about=mean, counts=counts)
+        if learns:
+            told = _told.get()
+            about = mean if told is None else told.abouts[id(self)]
+            mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
             self._tell(mean, variance)
-        factor = self.gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
-        return ops.cast(values * factor + (self.beta - mean * factor), self.compute_dtype)
+        factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
+        return ops.cast(values * factor + (beta - mean * factor), self.compute_dtype)
+
+    def _fused(self, x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, learns: bool) -> Tensor | None:
+        epsilon = max(self.epsilon, LEAST_VARIANCE)
+        if not learns:
+            return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+        fused = norms.batch_norm(x, gamma, beta, epsilon)
+        if fused is None:
+            return None
+        y, *moments = fused
+        self._tell(*moments)
+        return y
 
     def learn(self, mean: Tensor, variance: Tensor) -> None:
         """The running statistics, from those of a batch."""
@@ -153,7 +196,7 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
         if told is None:
             self.learn(mean, variance)
         else:
-            told.append((self, mean, variance))
+            told.moments.append((self, mean, variance))
 
 
 class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
@@ -163,10 +206,18 @@ class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
         super().__init__(groups, epsilon=epsilon, name=name, autocast=False)
 
     def call(self, x: Tensor) -> Tensor:
-        _, height, width, channels = x.shape
+        gamma, beta = ops.convert_to_tensor(self.gamma), ops.convert_to_tensor(self.beta)
+        fused = norms.group_norm(x, self.groups, gamma, beta, self.epsilon)
+        if fused is not None:
+            return fused
+        channels = x.shape[-1]
         values = ops.cast(x, "float32")
-        grouped = ops.reshape(values, (-1, height * width, self.groups, channels // self.groups))
-        mean, variance = one_pass_moments(grouped, (1, 3))
+        # Channel by channel first: sums along the innermost axis alone, in pieces of a group's size, read memory badly.
+        mean, square = (ops.mean(each, axis=(1, 2)) for each in (values, values * values))
+        mean, square = (
+            ops.mean(ops.reshape(each, (-1, self.groups, channels // self.groups)), axis=2) for each in (mean, square)
+        )
+        variance = ops.maximum(square - mean * mean, 0.0)
         inverse = ops.rsqrt(variance + self.epsilon)
         of_channel = (self.groups, channels // self.groups)
         factor = inverse[:, :, None] * ops.reshape(self.gamma, of_channel)
@@ -193,7 +244,15 @@ def one_pass_moments(
 
 # --- computing again instead of keeping ---
 
-_told: ContextVar[list[tuple[BatchNorm, Tensor, Tensor]] | None] = ContextVar("statistics of norms", default=None)
+
+class Told(NamedTuple):
+    """What norms say while a layer is computed that will be computed again."""
+
+    moments: list[tuple[BatchNorm, Tensor, Tensor]]
+    abouts: dict[int, Tensor]  # of each norm, its running mean before it learned: computed again, it is to round the same
+
+
+_told: ContextVar[Told | None] = ContextVar("statistics of norms", default=None)
 
 
 def computed_again(layer: keras.layers.Layer, x: Tensor) -> Tensor:
@@ -201,17 +260,18 @@ def computed_again(layer: keras.layers.Layer, x: Tensor) -> Tensor:
 
     Statistics leave as outputs, and norms learn them outside: once, and from values that exist there.
     """
+    abouts = {id(each): each.moving_mean + 0.0 for each in layer._flatten_layers() if isinstance(each, BatchNorm)}
     norms: list[BatchNorm] = []
 
     def compute(x: Tensor) -> tuple[Tensor, ...]:
-        told: list[tuple[BatchNorm, Tensor, Tensor]] = []
+        told = Told([], abouts)
         token = _told.set(told)
         try:
             y = layer(x, training=True)
         finally:
             _told.reset(token)
-        norms[:] = [norm for norm, _, _ in told]
-        return (y, *(moment for _, mean, variance in told for moment in (mean, variance)))
+        norms[:] = [norm for norm, _, _ in told.moments]
+        return (y, *(moment for _, mean, variance in told.moments for moment in (mean, variance)))
 
     y, *moments = keras.remat(compute)(x)
     for norm, mean, variance in zip(norms, moments[::2], moments[1::2], strict=True):

@@ -53,7 +53,7 @@ def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_o
     objects = ops.sum(ops.cast(is_object, "float32"), axis=1, keepdims=True)
     background = ops.sum(ops.cast(is_background, "int32"), axis=1, keepdims=True)
     wanted = ops.minimum(ops.cast(objects * per_object, "int32"), background)
-    hardness = ops.where(is_background, ops.stop_gradient(loss), -1.0)
+    hardness = ops.where(is_background, ops.stop_gradient(ops.convert_to_tensor(loss)), -1.0)
     descending = -ops.sort(-hardness, axis=1)
     least = ops.take_along_axis(descending, ops.maximum(wanted - 1, 0), axis=1)
     is_harder, is_equal = hardness > least, hardness == least

@@ -13,8 +13,9 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, Start, computed_again, he_normal
+from unstall.detectors.parts.layers import BatchNorm, Conv, DepthwiseConv, computed_again
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import Drawn, he_normal
 
 Activation = Literal["relu", "relu6", "hard_silu"]
 
@@ -67,11 +68,11 @@ class ConvNorm(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, filters: int | None, size: int, norms: Norms, activation: Activation | None, name: str,
-        stride: int = 1, start: Start | None = None,
+        stride: int = 1, start: Drawn | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         more: dict[str, Any] = {"stride": stride, "use_bias": False, "name": f"{name}.0"}
-        initializer = (start or he_normal)()
+        initializer = start or he_normal()
         self.conv: Conv | DepthwiseConv
         if filters is None:
             self.conv = DepthwiseConv(size, depthwise_initializer=initializer, **more)
@@ -88,11 +89,11 @@ class ConvNorm(keras.layers.Layer):  # type: ignore[misc]
 class SqueezeExcite(keras.layers.Layer):  # type: ignore[misc]
     """Weighs each channel by what all of them are on average."""
 
-    def __init__(self, channels: int, name: str, start: Start | None = None) -> None:
+    def __init__(self, channels: int, name: str, start: Drawn | None = None) -> None:
         super().__init__(name=name)
         squeezed = divisible(channels // SQUEEZE_SHARE)
-        self.fc1 = Conv(squeezed, 1, kernel_initializer=(start or he_normal)(), name=f"{name}.fc1")
-        self.fc2 = Conv(channels, 1, kernel_initializer=(start or he_normal)(), name=f"{name}.fc2")
+        self.fc1 = Conv(squeezed, 1, kernel_initializer=start or he_normal(), name=f"{name}.fc1")
+        self.fc2 = Conv(channels, 1, kernel_initializer=start or he_normal(), name=f"{name}.fc2")
 
     def call(self, x: Tensor) -> Tensor:
         weight = ops.mean(x, axis=(1, 2), keepdims=True)
@@ -107,7 +108,7 @@ class InvertedResidual(keras.layers.Layer):  # type: ignore[misc]
     """
 
     def __init__(
-        self, block: Block, channels: int, norms: Norms, name: str, start: Start | None = None,
+        self, block: Block, channels: int, norms: Norms, name: str, start: Drawn | None = None,
         keys: Callable[[int], str] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
@@ -144,7 +145,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, norms: Norms, reduced_tail: bool = False, outputs: Sequence[int] = (13, 16), name: str = "backbone.body",
-        splits: bool = False, start: Start | None = None, remat: bool = False,
+        splits: bool = False, start: Drawn | None = None, remat: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         self.outputs_of, self.splits, self.remat = tuple(outputs), splits, remat

@@ -8,8 +8,9 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, fan_in_uniform
+from unstall.detectors.parts.layers import Conv
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import scaled
 
 CHANNELS = 256
 
@@ -21,8 +22,8 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def conv(kind: str, level: int, size: int) -> Conv:
-            key = f"{name}.{kind}.{level}.0"
-            return Conv(channels, size, use_bias=norms is None, kernel_initializer=fan_in_uniform(), name=key)
+            key, start = f"{name}.{kind}.{level}.0", scaled(1.0, "in", is_uniform=True)  # He's, for a slope of 1
+            return Conv(channels, size, use_bias=norms is None, kernel_initializer=start, name=key)
 
         self.inner = [conv("inner_blocks", level, 1) for level in range(levels)]
         self.outer = [conv("layer_blocks", level, 3) for level in range(levels)]

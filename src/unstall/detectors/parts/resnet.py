@@ -10,7 +10,8 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, computed_again, he_normal, max_pool
+from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool
+from unstall.detectors.parts.starts import he_normal
 
 RESNET50 = (3, 4, 6, 3)
 STEM_CHANNELS = 64
@@ -63,7 +64,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         norms = norms or Norms()
-        self.conv1 = Conv(width, 7, stride=2, use_bias=False, kernel_initializer=he_normal(), name=f"{name}.conv1")
+        self.conv1 = StemConv(width, kernel_initializer=he_normal(), name=f"{name}.conv1")
         self.bn1 = norms.make(f"{name}.bn1")
         self.remat = remat
         self.layers_of_stage = [

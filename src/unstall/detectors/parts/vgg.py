@@ -13,8 +13,9 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, Start, computed_again, he_normal, max_pool
+from unstall.detectors.parts.layers import Conv, computed_again, max_pool
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import Drawn, glorot_uniform, he_normal
 
 VGG16 = (2, 2, 3, 3, 3)  # convolutions of the five stages
 WIDTH = 64  # channels of the first stage
@@ -36,7 +37,7 @@ class Convs(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, steps: Sequence[Step], row: str, first: int = 0, norms: Norms | None = None,
-        start: Start = keras.initializers.GlorotUniform,
+        start: Drawn | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=f"{row}.{first}")
         self.convs, self.norms = [], []
@@ -46,7 +47,7 @@ class Convs(keras.layers.Layer):  # type: ignore[misc]
             self.convs.append(
                 Conv(
                     step.filters, step.size, stride=step.stride, dilation=step.dilation, pad=step.pad,
-                    use_bias=norms is None, kernel_initializer=start(), name=key,
+                    use_bias=norms is None, kernel_initializer=start or glorot_uniform(), name=key,
                 )
             )  # fmt: skip
             if norms is not None:
@@ -76,7 +77,7 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
             if stage == len(convs) - 1:  # SSD counts from here again: its pooling is 0
                 row, number = f"{name}.extra.0", 1
             steps = [Step(width * STAGE_WIDTHS[stage], 3)] * count
-            self.stages.append(Convs(steps, row, number, norms, start=he_normal))
+            self.stages.append(Convs(steps, row, number, norms, start=he_normal()))
             number = self.stages[-1].following + 1  # the pooling between
         last = width * LAST_WIDTH
         steps = [Step(last, 3, dilation=dilation), Step(last, 1)]

@@ -1,6 +1,6 @@
 """The networks of SSD against the same networks in plain PyTorch modules; and what does not hang on a backend: sizes, settings, freezing.
 
-KERAS_BACKEND=torch python -m tests.detectors.ssd_network_checks
+KERAS_BACKEND=torch pytest tests/detectors/ssd_network_spec.py
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 from keras import ops
 
 from tests.detectors import ssd_in_torch as plain
+from tests.detectors.parts.drawing import array
 from tests.detectors.seeded import set_weights
-from tests.detectors.ssd_checks import numbers, report
 from unstall.detectors import build
 from unstall.detectors.parts.layers import leaf_layers
 from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
@@ -30,7 +30,7 @@ def by_key(model: Any) -> dict[str, torch.Tensor]:
     found = {}
     for layer in leaf_layers(model):
         for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
-            value = numbers(variable)
+            value = array(variable)
             if variable.name == "kernel" and isinstance(layer, keras.layers.DepthwiseConv2D):
                 key, value = "weight", value.transpose(2, 3, 0, 1)
             elif variable.name == "kernel":
@@ -77,15 +77,15 @@ def compared(variant: str, network: torch.nn.Module, mean: Any, std: float, coun
             assert apart < CLOSE, (variant, key, level, apart)
 
 
-def ssd300_is_the_published_network() -> None:
+def test_ssd300_is_the_published_network() -> None:
     compared("ssd300_vgg16", plain.ssd300(91), (0.48235, 0.45882, 0.40784), 1 / 255, 35_641_826)
 
 
-def ssdlite_is_the_published_network() -> None:
+def test_ssdlite_is_the_published_network() -> None:
     compared("ssdlite320_mobilenet_v3_large", plain.ssdlite(91), (0.5, 0.5, 0.5), 0.5, 3_440_060)
 
 
-def mobilenet_gives_faster_r_cnn_the_published_maps() -> None:
+def test_mobilenet_gives_faster_r_cnn_the_published_maps() -> None:
     backbone = MobileNetV3(Norms(frozen=True, epsilon=1e-5))
     backbone(keras.KerasTensor((1, 96, 64, 3)))
     set_weights(backbone)
@@ -103,7 +103,7 @@ def mobilenet_gives_faster_r_cnn_the_published_maps() -> None:
 # --- sizes and settings ---
 
 
-def grids_are_those_of_the_layers() -> None:
+def test_grids_are_those_of_the_layers() -> None:
     sizes = [(96, 128), (97, 131), (127, 90), (300, 301)]
     for variant, changes, variant_sizes in (
         ("ssd_tiny", {"width": 4}, sizes),
@@ -118,12 +118,12 @@ def grids_are_those_of_the_layers() -> None:
             assert sum(each.shape[1] for each in raw["boxes"]) == len(detector.anchors)
 
 
-def an_image_too_small_is_refused_by_name() -> None:
+def test_an_image_too_small_is_refused_by_name() -> None:
     refused("image_px: 200×320 is too small for 6 levels", "ssd300_vgg16", image_px=(200, 320), width=4)
     refused("image_px: expected height and width", "ssd_tiny", image_px=(0, 320))
 
 
-def wrong_settings_are_refused_by_name() -> None:
+def test_wrong_settings_are_refused_by_name() -> None:
     refused("scales: expected 5 entries", "ssd_tiny", scales=(0.1, 0.2))
     refused("ratios: expected those of 2 to 6 levels", "ssd_tiny", ratios=((2.0,),))
     refused("backbone: expected one of vgg, mobilenet_v3", "ssd_tiny", backbone="resnet")
@@ -141,7 +141,7 @@ def refused(message: str, variant: str, **changes: Any) -> None:
         raise AssertionError(f"{variant} took {changes}")
 
 
-def stages_are_frozen_from_the_first_on() -> None:
+def test_stages_are_frozen_from_the_first_on() -> None:
     def learning(variant: str, stages: int, **changes: Any) -> set[str]:
         detector = build(variant, classes=2, trainable_stages=stages, **changes)
         learned = {id(variable) for variable in detector.trainable_variables}
@@ -159,17 +159,3 @@ def stages_are_frozen_from_the_first_on() -> None:
     assert learning("ssd300_vgg16", 0, **thin) == added
     lite = {"image_px": (64, 64)}
     assert learning("ssdlite320_mobilenet_v3_large", 1, **lite) == {"backbone.features.1.3.0", "backbone.features.1.3.1"}
-
-
-CHECKS = (
-    ssd300_is_the_published_network,
-    ssdlite_is_the_published_network,
-    mobilenet_gives_faster_r_cnn_the_published_maps,
-    grids_are_those_of_the_layers,
-    an_image_too_small_is_refused_by_name,
-    wrong_settings_are_refused_by_name,
-    stages_are_frozen_from_the_first_on,
-)
-
-if __name__ == "__main__":
-    report(CHECKS)
