@@ -44,7 +44,7 @@ class Recipe:
     seed: int = 0
 
 
-RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe()}
+RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe(), "ssd_tiny": Recipe()}
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:

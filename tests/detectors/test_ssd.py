@@ -14,7 +14,7 @@ from unstall.detectors.parts.anchors import default_boxes
 
 HERE = Path(__file__).parent
 # Boxes of all levels must be objects, or the heads of some level would have nothing to learn from
-TINY = Subject("ssd_tiny", {"image_px": [96, 128], "width": 8, "foreground_iou": 0.1})
+TINY = Subject("ssd_tiny", {"image_px": [96, 128], "foreground_iou": 0.1})
 
 
 @BACKENDS
