@@ -1,8 +1,8 @@
 """Faster R-CNN: a first stage proposes regions, a second one looks at each of them again and names it.
 
-Papers: Ren and others, "Faster R-CNN", 2015; Lin and others, "Feature Pyramid Networks for Object Detection", 2017; for the
-variant v2 Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains and
-runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
+Paper: Ren and others, "Faster R-CNN", 2015; its pyramid: Lin and others, "Feature Pyramid Networks for Object Detection", 2017;
+the variant v2: Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains
+and runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
 (`fasterrcnn_mobilenet_v3_large_fpn`) on COCO.
 """
 
@@ -17,6 +17,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.backends.ranking import top_k
 from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
@@ -288,7 +289,7 @@ class FasterRCNN(Detector):
         scores = ops.softmax(ops.cast(raw["classes"], "float32"), axis=-1)[..., 1:]
         scores = ops.where((scores > settings.least_score) & regions.is_used[..., None], scores, 0.0)
         pairs = scores.shape[1] * settings.classes
-        scores, place = ops.top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
+        scores, place = top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
         region, of_class = place // settings.classes, place % settings.classes
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
         codes = at(codes, region * self.outputs_per_region + of_class + 1)
