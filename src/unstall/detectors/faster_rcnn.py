@@ -50,7 +50,7 @@ Backbone = Literal["resnet", "mobilenet_v3_large"]
 class FasterRCNNSettings:
     classes: int = 90  # without background
     image_px: tuple[int, int] = (800, 800)  # height, width
-    backbone: Backbone = "resnet"
+    backbone: Backbone = "resnet"  # or mobilenet_v3_large
     anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))  # of each level, the finest first
     anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
     # the first stage
@@ -203,7 +203,8 @@ class FasterRCNN(Detector):
         self, levels: Sequence[Tensor], regions: Tensor, is_used: Tensor, training: bool | None
     ) -> dict[str, Tensor]:
         read = roi_align(levels[:-1], self.strides, regions, CELLS, READINGS)
-        return self.head(read, training=training, is_used=is_used)
+        outputs: dict[str, Tensor] = self.head(read, training=training, is_used=is_used)
+        return outputs
 
     # --- learning ---
 
