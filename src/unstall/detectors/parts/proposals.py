@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from unstall.backends.ranking import top_k
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts.anchors import Anchors
 from unstall.detectors.parts.boxes import Tensor
@@ -53,14 +54,14 @@ def propose(
     stays = kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
-    rank, place = ops.top_k(rank, min(most, total))
+    rank, place = top_k(rank, min(most, total))
     is_used = rank > NEVER
     return Proposals(ops.where(is_used[..., None], at(ops.reshape(boxes, (-1, total, 4)), place), 0.0), is_used)
 
 
 def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tuple[Any, Any], most: int) -> tuple[Tensor, Tensor]:
     """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image is none."""
-    logits, place = ops.top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
+    logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
     boxes = box.clip(box.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
     return boxes, ops.where(box.has_sides(boxes, LEAST_SIDE_PX), logits, NEVER)
