@@ -38,6 +38,15 @@ CLOSE = 1e-4  # of the largest value of a tensor, in float32
 CLOSE_BFLOAT16 = 0.1  # of a loss: eight bits of precision, through a whole network
 FLOOR = 1e-4  # of the largest gradient of all: what is smaller is compared with this, as it is the rest of a cancellation
 
+
+def environment(backend: str) -> dict[str, str]:
+    """Of a process that runs a detector on one backend. One thread: several that wait for each other on a busy machine burn more
+    time than they save."""
+    own = {"KERAS_BACKEND": backend, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    quick = {"XLA_FLAGS": QUICK_TO_COMPILE, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return {**os.environ, **own, **quick}
+
+
 BACKENDS = pytest.mark.parametrize(
     "backend", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax", "torch")]
 )
@@ -68,11 +77,11 @@ class Subject:
             return Measured(json.loads(str(file["facts"])), arrays)
 
     def _measure(self, backend: str, path: Path) -> None:
-        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend, "XLA_FLAGS": QUICK_TO_COMPILE}
         aside = path.with_suffix(f".{os.getpid()}.npz")
         command = [sys.executable, "-m", "tests.detectors.measuring", self.variant, json.dumps(self.changes), str(aside)]
-        environment = {**os.environ, **quiet, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment, cwd=ROOT)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
+        )
         assert done.returncode == 0, done.stderr[-4000:]
         aside.replace(path)
 

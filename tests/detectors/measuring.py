@@ -101,9 +101,10 @@ def _told(result: Differentiated) -> dict[str, Any]:
 
 
 def _furthest(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> float:
-    from tests.detectors.conformance import distance
+    from tests.detectors.conformance import FLOOR, distance
 
-    return max((distance(these[key], those[key], 1e-6) for key in those), default=0.0)
+    largest = max((float(np.abs(value).max()) for value in those.values() if value.size), default=0.0)
+    return max((distance(these[key], those[key], FLOOR * largest) for key in those), default=0.0)
 
 
 def _frozen(name: str, changes: dict[str, Any], images: dict[str, np.ndarray]) -> dict[str, Any]:
