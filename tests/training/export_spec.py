@@ -12,7 +12,7 @@ import pytest
 
 from tests.training.tiny import tiny_weights
 from unstall.backends import is_installed, running_backend
-from unstall.backends.exporting import NEEDS, refuse_impossible
+from unstall.backends.exporting import NEEDS, refuse_impossible, refuse_unloadable
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.weights_file import build_from
 from unstall.errors import UnstallError, WrongInput
@@ -97,3 +97,12 @@ def test_what_keras_cannot_is_said_with_what_it_can() -> None:
 def test_what_is_there_is_not_overwritten_by_a_folder(detector: Detector, tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match="is there already"):
         export(detector, "savedmodel", tmp_path)
+
+
+def test_what_the_runtime_cannot_run_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tflite"
+    path.write_bytes(b"no model")
+    if not is_installed("ai_edge_litert") and running_backend() != "tensorflow":
+        pytest.skip("there is no interpreter of LiteRT here")
+    with pytest.raises(UnstallError, match="LiteRT cannot run what was written"):
+        refuse_unloadable("litert", "tensorflow", str(path), (1,))
