@@ -73,7 +73,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
         told = export(detector, target, out)
     except UnstallError as refused:
         # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
-        assert running_backend() == "jax" and "its versions are too far apart" in str(refused) and not out.exists()
+        assert running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
         pytest.skip(str(refused))
     expected = {key: keras.ops.convert_to_numpy(value) for key, value in Detecting(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10

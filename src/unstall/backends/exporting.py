@@ -59,7 +59,7 @@ def _run_savedmodel(out: str, shape: tuple[int, ...]) -> None:
         loaded.serve(tf.zeros(shape))
     except (tf.errors.OpError, ValueError, RuntimeError) as error:
         raise UnstallError(
-            f"TensorFlow {tf.__version__} cannot run what JAX {jax.__version__} wrote: its versions are too far apart. "
+            f"TensorFlow {tf.__version__} cannot run what JAX {jax.__version__} wrote: their versions are too far apart. "
             "Export from tensorflow instead: --backend tensorflow"
         ) from error
 
