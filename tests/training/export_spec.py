@@ -12,7 +12,7 @@ import pytest
 
 from tests.training.tiny import tiny_weights
 from unstall.backends import is_installed, running_backend
-from unstall.backends.exporting import NEEDS, refuse_impossible
+from unstall.backends.exporting import NEEDS, refuse_impossible, refuse_unloadable
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.weights_file import build_from
 from unstall.errors import UnstallError, WrongInput
@@ -73,7 +73,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
         told = export(detector, target, out)
     except UnstallError as refused:
         # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
-        assert running_backend() == "jax" and "its versions are too far apart" in str(refused) and not out.exists()
+        assert running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
         pytest.skip(str(refused))
     expected = {key: keras.ops.convert_to_numpy(value) for key, value in Detecting(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10
@@ -97,3 +97,12 @@ def test_what_keras_cannot_is_said_with_what_it_can() -> None:
 def test_what_is_there_is_not_overwritten_by_a_folder(detector: Detector, tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match="is there already"):
         export(detector, "savedmodel", tmp_path)
+
+
+def test_what_the_runtime_cannot_run_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tflite"
+    path.write_bytes(b"no model")
+    if not is_installed("ai_edge_litert") and running_backend() != "tensorflow":
+        pytest.skip("there is no interpreter of LiteRT here")
+    with pytest.raises(UnstallError, match="LiteRT cannot run what was written"):
+        refuse_unloadable("litert", "tensorflow", str(path), (1,))

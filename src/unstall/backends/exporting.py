@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from unstall.backends import is_installed
 from unstall.errors import NotInstalled, UnstallError, WrongInput
 
@@ -40,10 +42,15 @@ def refuse_impossible(target: str, backend: str, out: str) -> None:
 
 
 def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...]) -> None:
-    """A SavedModel made by JAX holds a program in a form that grows with JAX's version, and TensorFlow reads it if it is as new.
-    So it is run once, before anybody relies on it."""
-    if (target, backend) != ("savedmodel", "jax"):
-        return
+    """A converter may write what the runtime then cannot run. So it is loaded once, before anybody relies on it."""
+    if (target, backend) == ("savedmodel", "jax"):
+        _run_savedmodel(out, shape)
+    elif target == "litert":
+        _prepare_litert(out)
+
+
+def _run_savedmodel(out: str, shape: tuple[int, ...]) -> None:
+    """That of JAX holds a program in a form that grows with JAX's version; TensorFlow reads it if it is as new."""
     import jax
     import tensorflow as tf
 
@@ -52,6 +59,25 @@ def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...
         loaded.serve(tf.zeros(shape))
     except (tf.errors.OpError, ValueError, RuntimeError) as error:
         raise UnstallError(
-            f"TensorFlow {tf.__version__} cannot run what JAX {jax.__version__} wrote: its versions are too far apart. "
+            f"TensorFlow {tf.__version__} cannot run what JAX {jax.__version__} wrote: their versions are too far apart. "
             "Export from tensorflow instead: --backend tensorflow"
+        ) from error
+
+
+def _prepare_litert(out: str) -> None:
+    if is_installed("ai_edge_litert"):
+        from ai_edge_litert.interpreter import Interpreter
+    else:
+        import tensorflow as tf
+
+        Interpreter = getattr(tf.lite, "Interpreter", None)  # noqa: N806 a class, which later versions do not have
+    if Interpreter is None:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it has moved to a package of its own
+            Interpreter(out).allocate_tensors()
+    except (RuntimeError, ValueError) as error:
+        raise UnstallError(
+            f"LiteRT cannot run what was written: {str(error)[:300]} Export a savedmodel or onnx instead."
         ) from error
