@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
+from tests.detectors.golden import GOLDENS, kept
 from tests.detectors.specs import assert_holds
 from unstall.detectors.parts.anchors import default_boxes
 
@@ -44,3 +45,20 @@ def test_default_boxes_stand_a_step_apart_and_are_wider_on_a_wide_image() -> Non
     )  # four boxes of a cell, then the next column, then the next row
     assert np.allclose(centres[[200, 202, 206]], [[80 / 6, 10], [40, 10], [80 / 6, 30]], atol=1e-4)  # spread over the image
     assert np.allclose(sides[0], [8, 4]) and np.allclose(sides[200], [16, 8])
+
+
+@pytest.mark.parametrize(
+    ("variant", "px", "sides", "scales", "ratios", "steps"),
+    [
+        ("ssd300_vgg16", 300, (38, 19, 10, 5, 3, 1), (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05),
+         ((2,), (2, 3), (2, 3), (2, 3), (2,), (2,)), (8, 16, 32, 64, None, None)),
+        ("ssdlite320_mobilenet_v3_large", 320, (20, 10, 5, 3, 2, 1), (0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0), ((2, 3),) * 6, None),
+    ],
+)  # fmt: skip
+def test_default_boxes_are_torchvisions_to_the_last_digit(
+    variant: str, px: int, sides: tuple, scales: tuple, ratios: tuple, steps: tuple | None
+) -> None:
+    """A small box that lies in two of them overlaps both alike: another last digit, and another one learns it."""
+    boxes = default_boxes((px, px), [(side, side) for side in sides], scales, ratios, steps)
+    with np.load(GOLDENS[variant].path) as file:
+        assert np.array_equal(kept(boxes)[:-1], file["raw anchors"][:-1])

@@ -36,14 +36,20 @@ def default_boxes(
     height, width = image
     boxes = []
     for level, (rows, columns) in enumerate(grids):
-        shapes = np.clip(_default_shapes(scales[level], scales[level + 1], ratios[level]), 0.0, 1.0)
+        # In float32 from here on, step by step as torchvision does: a box that lies in two of these overlaps both alike, and the
+        # last digit says which of them learns it.
+        shapes = np.clip(_default_shapes(scales[level], scales[level + 1], ratios[level]).astype(np.float32), 0, 1)
         step = steps_px[level] if steps_px is not None else None
         down, across = (rows, columns) if step is None else (height / step, width / step)
-        y, x = np.meshgrid((np.arange(rows) + 0.5) / down, (np.arange(columns) + 0.5) / across, indexing="ij")
-        centres = np.stack([x, y], axis=-1).reshape(-1, 1, 2)
-        corners = np.concatenate([centres - shapes / 2, centres + shapes / 2], axis=-1)
-        boxes.append(corners.reshape(-1, 4) * (width, height, width, height))
-    return np.concatenate(boxes).astype(np.float32)
+        y, x = np.meshgrid(_spread(rows, down), _spread(columns, across), indexing="ij")
+        centres, halves = np.stack([x, y], axis=-1).reshape(-1, 1, 2), np.float32(0.5) * shapes
+        corners = np.concatenate([centres - halves, centres + halves], axis=-1)
+        boxes.append(corners.reshape(-1, 4) * np.array((width, height, width, height), np.float32))
+    return np.concatenate(boxes)
+
+
+def _spread(count: int, over: float) -> npt.NDArray[np.float32]:
+    return (np.arange(count, dtype=np.float32) + np.float32(0.5)) / np.float32(over)
 
 
 def _shapes(sizes: Sequence[float], ratios: Sequence[float]) -> Anchors:
