@@ -15,7 +15,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tests.detectors.differentiating import Differentiated, compiled, differentiated, learned_by, states_after
+from tests.detectors.differentiating import Differentiated, Differentiating, compiled, differentiated, learned_by, states_after
 from tests.detectors.seeded import batch, set_weights, variables_of
 from unstall.detectors import build
 from unstall.detectors.detector import Detector
@@ -24,6 +24,7 @@ from unstall.training.fitting import Fitting
 STEPS = 12  # of the training that must lower the loss
 FEWER_BOXES = 3  # further steps, on batches with other numbers of boxes
 RATE = 1e-3
+SEEDS = 3  # batches of which the backends' gradients are compared
 
 
 def seeded(name: str, changes: dict[str, Any], **more: Any) -> Detector:
@@ -43,9 +44,12 @@ def measure(name: str, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     facts["forward"] = _forward(detector, images["images"], arrays)
     facts["detections"] = _detections(detector, images["images"], arrays)
     facts["saved"] = _saved(detector, name, changes, images["images"])
-    whole = differentiated(Fitting(detector), images)
+    differentiating = Differentiating(Fitting(detector))
+    whole = differentiating(images)
     facts["whole"] = _told(whole)
-    arrays |= {f"gradient {key}": value for key, value in whole.gradients.items()}
+    for seed in range(SEEDS):
+        found = differentiating(batch(settings.image_px, settings.classes, seed=seed)) if seed else whole
+        arrays |= {f"gradient {key} {seed}": value for key, value in found.gradients.items()}
     remat = differentiated(Fitting(seeded(name, changes, remat=True)), images)
     facts["remat"] = _told(remat) | {"furthest": _furthest(remat.gradients, whole.gradients)}
     facts["remat"]["furthest_state"] = _furthest(remat.states, whole.states)
