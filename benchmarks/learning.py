@@ -44,7 +44,7 @@ class Recipe:
     seed: int = 0
 
 
-RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe()}
+RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe(), "ssd_tiny": Recipe(images=3000, epochs=18, rate=3e-3)}
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:

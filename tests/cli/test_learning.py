@@ -113,7 +113,10 @@ def test_a_backend_that_there_is_not_is_refused(tmp_path: Path, photographs: Pat
 def test_an_export_that_keras_cannot_is_refused(tmp_path: Path) -> None:
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
     done = call("export", "--weights", weights, "--to", "litert", "out.tflite", "--backend", "jax")
-    assert done.returncode == 2 and "Keras exports no litert from jax. Choose another with --backend" in done.stderr
+    assert (
+        done.returncode == 2
+        and "cannot be exported as litert from jax: Keras has no way to. Choose another with --backend: tensorflow" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(("path", "said"), [("absent.png", "There is nothing"), (".", "has no images")])
@@ -136,16 +139,26 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
 # --- with a backend ---
 
 
-@pytest.mark.jax
+@pytest.mark.torch
 def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path, photographs: Path) -> None:
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
     page, picture, told = tmp_path / "score.html", tmp_path / "score.png", tmp_path / "score.json"
     targets = ["--html", str(page), "--png", str(picture), "--json", str(told)]
     done = call(
-        "evaluate", "--weights", weights, "--data", str(photographs), "--backend", "jax", "--batch", "4", *targets, COLUMNS="120"
+        "evaluate",
+        "--weights",
+        weights,
+        "--data",
+        str(photographs),
+        "--backend",
+        "torch",
+        "--batch",
+        "4",
+        *targets,
+        COLUMNS="120",
     )
     assert done.returncode == 0, done.stderr
-    assert "AP50" in done.stdout and "6 images of" in done.stdout and "on jax" in done.stdout
+    assert "AP50" in done.stdout and "6 images of" in done.stdout and "on torch" in done.stdout
     plain = json.loads(told.read_text())
     assert set(plain["figures"]) >= {"AP", "AP50", "AR_100"} and len(plain["curves"]["recall"]) == 101
     with Image.open(picture) as image:
@@ -153,13 +166,13 @@ def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path
     assert "data:image/png;base64," in page.read_text() and "<script" not in page.read_text()
 
 
-@pytest.mark.jax
+@pytest.mark.torch
 def test_predict_draws_pictures_and_prints_boxes(tmp_path: Path, photographs: Path) -> None:
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
     out = tmp_path / "drawn"
     (photographs / "broken.jpg").write_bytes(b"no image")
     done = call(
-        "predict", str(photographs), "--weights", weights, "--out", str(out), "--backend", "jax", "--least-score", "0.1", "--json", "-"
+        "predict", str(photographs), "--weights", weights, "--out", str(out), "--backend", "torch", "--least-score", "0.1", "--json", "-"
     )  # fmt: skip
     (photographs / "broken.jpg").unlink()
     assert done.returncode == 0, done.stderr

@@ -142,9 +142,9 @@ def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
     wanted = targets(*TWO_IMAGES)
     matches = detector.match_anchors(wanted)
     is_object, box_of = (ops.convert_to_numpy(each) for each in (matches.is_object, matches.box))
-    place = np.array([[*np.flatnonzero(is_object[image])[:2], 5, 900, 0] for image in range(2)])
-    chosen = np.array([[True] * 2 + [False] * 3] * 2)
-    used = np.array([[True] * 4 + [False], [True] * 3 + [False] * 2])
+    place = np.array([[np.flatnonzero(is_object[image])[0], 5, 900, 0] for image in range(2)])
+    chosen = np.array([[True, False, False, False]] * 2)
+    used = np.array([[True, True, True, False], [True, True, False, False]])
     found = numbers(
         detector.anchor_losses(raw, wanted, matches, Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used))))
     )
@@ -158,7 +158,7 @@ def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
             if is_one:
                 code = encoded(boxes[image, box_of[image, anchor]], detector.anchors[anchor], (1, 1, 1, 1))
                 distance += smooth_l1(codes[image, anchor] - code)
-    np.testing.assert_allclose([found["objectness"], found["proposal_box"]], [cross / 7, distance / 7], rtol=1e-5)
+    np.testing.assert_allclose([found["objectness"], found["proposal_box"]], [cross / 5, distance / 5], rtol=1e-5)
 
 
 def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
@@ -214,19 +214,6 @@ def test_with_all_of_them_drawn_chance_has_no_part() -> None:
     detector = made(anchor_samples=ALL, region_samples=ALL)
     found = [numbers(losses_of(detector, seed)(targets(*TWO_IMAGES))) for seed in (1, 2)]
     np.testing.assert_allclose(list(found[0].values()), list(found[1].values()), rtol=1e-5)
-
-
-def test_regions_that_are_not_used_leave_the_norms_alone() -> None:
-    detector = made(head_convs=1)
-    detector.head.norms[0].learn = lambda mean, variance: None  # the statistics of this batch are asked for, not kept
-    regions = np.random.default_rng(3).normal(size=(1, 6, 7, 7, 32)).astype("float32")
-    is_used = np.array([[True, True, True, True, False, False]])
-    result = []
-    for fill in (0.0, 1000.0):
-        regions[:, 4:] = fill
-        outputs = detector.head(regions, training=True, is_used=ops.convert_to_tensor(is_used))
-        result.append(ops.convert_to_numpy(outputs["classes"])[:, :4])
-    np.testing.assert_allclose(result[0], result[1], atol=1e-5)
 
 
 # --- what it finds ---

@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from tests.detectors import ssd_reference as reference
+from tests.detectors.differentiating import compiled
 from tests.detectors.parts.drawing import array
 from unstall.detectors import build
 from unstall.detectors.detector import Targets
@@ -50,7 +51,8 @@ def test_losses_are_those_of_the_reference() -> None:
         settings = detector.settings
         logits, codes, targets = drawn(len(detector.anchors), settings.classes)
         raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-        ours = {name: float(array(loss)) for name, loss in detector.losses_of(raw, Targets(**targets)).items()}
+        losses_of = compiled(detector.losses_of)
+        ours = {name: float(array(loss)) for name, loss in losses_of(raw, Targets(**targets)).items()}
         theirs = reference.losses(
             logits, codes, detector.anchors.astype(np.float64), targets, settings.foreground_iou, settings.negatives_per_object
         )
@@ -116,7 +118,7 @@ def test_detections_are_those_of_the_reference() -> None:
     logits, codes, _ = drawn(len(detector.anchors), detector.settings.classes)
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
     sizes = np.array([PX, (50, 96), (64, 70)], np.int32)
-    boxes, scores, classes = (array(each) for each in detector.detections_of(raw, sizes))
+    boxes, scores, classes = (array(each) for each in compiled(lambda *given: tuple(detector.detections_of(*given)))(raw, sizes))
     for image, (height, width) in enumerate(sizes):
         shares = reference.softmax(logits[image].astype(np.float64))[:, 1:]
         shares = np.where(shares > 0.05, shares, 0)
@@ -144,7 +146,9 @@ def test_a_box_of_an_object_is_found_again() -> None:
     logits[0, np.arange(len(anchors)), np.where(box_of < 0, 0, classes[box_of] + 1)] = 20
     codes = np.where(box_of[:, None] < 0, 0, reference.encoded(boxes[box_of], anchors)).astype(np.float32)[None]
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-    found, scores, found_classes = (array(each)[0] for each in detector.detections_of(raw))
+    found, scores, found_classes = (
+        array(each)[0] for each in compiled(lambda *given: tuple(detector.detections_of(*given)))(raw)
+    )
     own = {number: [box for box, each in zip(boxes, classes, strict=True) if each == number] for number in set(classes.tolist())}
     for number, wanted in own.items():
         of_class = found[(found_classes == number) & (scores > 0.5)].astype(np.float64)

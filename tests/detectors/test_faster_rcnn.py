@@ -11,7 +11,11 @@ from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
 from tests.detectors.specs import assert_holds
 
 # As many samples as there are anchors and regions: nothing is left to chance, which each backend would decide in its own way.
-TINY = Subject("faster_rcnn_tiny", {"image_px": [96, 128], "anchor_samples": 10**6, "region_samples": 10**6, "least_score": 0.01})
+CHANGES = {
+    "image_px": [64, 96], "most_per_level": [60, 60], "most_proposals": [60, 30],
+    "anchor_samples": 10**6, "region_samples": 10**6, "least_score": 0.01,
+}  # fmt: skip
+TINY = Subject("faster_rcnn_tiny", CHANGES)
 
 
 @BACKENDS

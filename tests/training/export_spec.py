@@ -30,15 +30,15 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> Detector:
 def savedmodel(path: Path) -> dict[str, Any]:
     import tensorflow as tf
 
-    return dict(tf.saved_model.load(str(path)).serve(IMAGES))
+    loaded = tf.saved_model.load(str(path))
+    return dict(loaded.serve(IMAGES))
 
 
 def litert(path: Path) -> dict[str, Any]:
-    if is_installed("ai_edge_litert"):
-        from ai_edge_litert.interpreter import Interpreter
-    else:
-        from tensorflow.lite import Interpreter
-    runner = Interpreter(str(path)).get_signature_runner()
+    import tensorflow as tf
+
+    interpreter = tf.lite.Interpreter(str(path))
+    runner = interpreter.get_signature_runner()
     (name,) = runner.get_input_details()
     return dict(runner(**{name: IMAGES}))
 
@@ -69,7 +69,12 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
         pytest.skip(str(refused))
     if target == "onnx" and not is_installed("onnxruntime"):
         pytest.skip("onnxruntime is not installed")
-    told = export(detector, target, out)
+    try:
+        told = export(detector, target, out)
+    except UnstallError as refused:
+        # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
+        assert running_backend() == "jax" and "its versions are too far apart" in str(refused) and not out.exists()
+        pytest.skip(str(refused))
     expected = {key: keras.ops.convert_to_numpy(value) for key, value in Detecting(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10
     found = {key: np.asarray(value) for key, value in run(out).items()}
@@ -82,7 +87,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
 
 
 def test_what_keras_cannot_is_said_with_what_it_can() -> None:
-    with pytest.raises(WrongInput, match=r"Keras exports no litert from jax. Choose another with --backend: tensorflow, torch"):
+    with pytest.raises(WrongInput, match="cannot be exported as litert from jax: Keras has no way to"):
         refuse_impossible("litert", "jax", "a.tflite")
     with pytest.raises(WrongInput, match=r"expected a name that ends in '.tflite'"):
         refuse_impossible("litert", "tensorflow", "a.bin")

@@ -25,6 +25,6 @@ def tiny_weights(path: Path, variant: str = VARIANT, **changes: object) -> Path:
             arrays[key] = random.uniform(0.5, 1.0, shape).astype(np.float32)
         else:
             arrays[key] = random.normal(0, 0.1, shape).astype(np.float32)
-    settings = {"image_px": IMAGE_PX, **changes}
+    settings = {"image_px": IMAGE_PX, "most_candidates": 100, **changes}
     safetensors_files.write(path, arrays, Description(variant, settings=settings, class_names=NAMES).as_metadata())
     return path

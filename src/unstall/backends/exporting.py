@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from unstall.backends import is_installed
-from unstall.errors import NotInstalled, WrongInput
+from unstall.errors import NotInstalled, UnstallError, WrongInput
 
-# Packages that Keras calls; None: Keras cannot from this backend. By the name that is imported, then that which is installed.
-NEEDS: dict[str, dict[str, tuple[tuple[str, str], ...] | None]] = {
-    "savedmodel": {"tensorflow": (), "jax": (("tensorflow", "tensorflow-cpu"),), "torch": None},
+# Packages that Keras calls, by the name that is imported and that which is installed; or why it cannot be done from this backend.
+NEEDS: dict[str, dict[str, tuple[tuple[str, str], ...] | str]] = {
+    "savedmodel": {
+        "tensorflow": (),
+        "jax": (("tensorflow", "tensorflow-cpu"),),
+        "torch": "Keras has no way to",
+    },
     "onnx": {
         "tensorflow": (("tf2onnx", "tf2onnx"), ("onnx", "onnx")),
         "jax": (("jax2onnx", "jax2onnx"), ("onnx", "onnx")),
-        "torch": (("onnx", "onnx"), ("onnxscript", "onnxscript")),
+        "torch": "PyTorch's exporter does not know every operation of a detector",
     },
-    "litert": {"tensorflow": (), "jax": None, "torch": (("litert_torch", "litert-torch"),)},
+    "litert": {"tensorflow": (), "jax": "Keras has no way to", "torch": (("litert_torch", "litert-torch"),)},
 }
 ENDINGS = {"savedmodel": "", "onnx": ".onnx", "litert": ".tflite"}
 
@@ -21,9 +25,11 @@ ENDINGS = {"savedmodel": "", "onnx": ".onnx", "litert": ".tflite"}
 def refuse_impossible(target: str, backend: str, out: str) -> None:
     """Before a detector is built, which takes longer than to say so."""
     needs = NEEDS[target][backend]
-    if needs is None:
-        others = ", ".join(name for name, packages in NEEDS[target].items() if packages is not None)
-        raise WrongInput(f"Keras exports no {target} from {backend}. Choose another with --backend: {others}.")
+    if isinstance(needs, str):
+        others = ", ".join(name for name, packages in NEEDS[target].items() if not isinstance(packages, str))
+        raise WrongInput(
+            f"A detector cannot be exported as {target} from {backend}: {needs}. Choose another with --backend: {others}."
+        )
     for package, installed_as in needs:
         if not is_installed(package):
             raise NotInstalled(
@@ -31,3 +37,21 @@ def refuse_impossible(target: str, backend: str, out: str) -> None:
             )
     if ENDINGS[target] and not out.endswith(ENDINGS[target]):
         raise WrongInput(f"'{out}': expected a name that ends in '{ENDINGS[target]}' for {target}.")
+
+
+def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...]) -> None:
+    """A SavedModel made by JAX holds a program in a form that grows with JAX's version, and TensorFlow reads it if it is as new.
+    So it is run once, before anybody relies on it."""
+    if (target, backend) != ("savedmodel", "jax"):
+        return
+    import jax
+    import tensorflow as tf
+
+    try:
+        loaded = tf.saved_model.load(out)
+        loaded.serve(tf.zeros(shape))
+    except (tf.errors.OpError, ValueError, RuntimeError) as error:
+        raise UnstallError(
+            f"TensorFlow {tf.__version__} cannot run what JAX {jax.__version__} wrote: its versions are too far apart. "
+            "Export from tensorflow instead: --backend tensorflow"
+        ) from error

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.data.augment.view import Resize
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.nms import Detections
 
@@ -27,6 +28,7 @@ class Detector(keras.Model):  # type: ignore[misc]
     `self(images)` gives the raw outputs; all tensors are of fixed shape, so that a step compiles once.
     """
 
+    resize: ClassVar[Resize] = "letterbox"  # how images are brought to its size: as they were in training
     loss_names: ClassVar[tuple[str, ...]] = ("class", "box")  # what `training_losses` gives, in that order
 
     def __init__(self, settings: Any, mean: tuple[float, ...], std: tuple[float, ...], name: str) -> None:

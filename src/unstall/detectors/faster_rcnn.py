@@ -1,8 +1,8 @@
 """Faster R-CNN: a first stage proposes regions, a second one looks at each of them again and names it.
 
-Papers: Ren and others, "Faster R-CNN", 2015; Lin and others, "Feature Pyramid Networks for Object Detection", 2017; for the
-variant v2 Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains and
-runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
+Paper: Ren and others, "Faster R-CNN", 2015; its pyramid: Lin and others, "Feature Pyramid Networks for Object Detection", 2017;
+the variant v2: Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains
+and runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
 (`fasterrcnn_mobilenet_v3_large_fpn`) on COCO.
 """
 
@@ -17,6 +17,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.backends.ranking import top_k
 from unstall.detectors import ranges
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.parts import boxes as box
@@ -49,38 +50,38 @@ Backbone = Literal["resnet", "mobilenet_v3_large"]
 class FasterRCNNSettings:
     classes: int = 90  # without background
     image_px: tuple[int, int] = (800, 800)  # height, width
-    backbone: Backbone = "resnet"
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))
+    backbone: Backbone = "resnet"  # or mobilenet_v3_large
+    anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))  # of each level, the finest first
     anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
     # the first stage
-    proposer_convs: int = 1
-    anchor_foreground_iou: float = 0.7
-    anchor_background_iou: float = 0.3
+    proposer_convs: int = 1  # of the first stage, before its outputs
+    anchor_foreground_iou: float = 0.7  # from this overlap with a box on an anchor is an object
+    anchor_background_iou: float = 0.3  # below this it is background; between the two it is left out
     anchor_samples: int = 256  # of an image, that learn
-    anchor_object_share: float = 0.5
+    anchor_object_share: float = 0.5  # of these, at most
     most_per_level: tuple[int, int] = (2000, 1000)  # proposals of a level that suppression sees, in training and in detection
     most_proposals: tuple[int, int] = (2000, 1000)  # of an image
-    proposal_most_iou: float = 0.7
-    proposal_least_score: float = 0.0
+    proposal_most_iou: float = 0.7  # of two proposals of a level: the less likely one goes
+    proposal_least_score: float = 0.0  # a proposal less likely than this is none
     # the second stage
-    region_foreground_iou: float = 0.5
+    region_foreground_iou: float = 0.5  # from this overlap with a box on a region is an object, below it background
     region_samples: int = 512  # of an image, that learn
-    region_object_share: float = 0.25
-    head_convs: int = 0
-    head_units: int = 1024
+    region_object_share: float = 0.25  # of these, at most
+    head_convs: int = 0  # over each region, each with a norm; none: two dense layers instead
+    head_units: int = 1024  # of a dense layer
     # what comes out
-    least_score: float = 0.05
-    most_iou: float = 0.5
+    least_score: float = 0.05  # a detection less likely than this is none
+    most_iou: float = 0.5  # of two detections of a class: the less likely one goes
     most_candidates: int = 2000  # of an image, that suppression sees: see `detections_of`
-    most_detections: int = 100
+    most_detections: int = 100  # of an image
     trainable_stages: int = 3  # of the backbone's: five, MobileNet's six
-    frozen_norms: bool = True
-    norm_epsilon: float = 1e-5
-    pyramid_norms: bool = False
-    blocks: tuple[int, ...] = RESNET50
-    width: int = STEM_CHANNELS
-    channels: int = CHANNELS
-    precision: Precision = "float32"
+    frozen_norms: bool = True  # norms keep the statistics that came with the weights, and learn nothing
+    norm_epsilon: float = 1e-5  # what variances are enlarged by
+    pyramid_norms: bool = False  # norms in the pyramid, in the place of biases
+    blocks: tuple[int, ...] = RESNET50  # of each stage of the ResNet
+    width: int = STEM_CHANNELS  # channels of the ResNet's stem
+    channels: int = CHANNELS  # of the pyramid
+    precision: Precision = "float32"  # that layers compute in; losses are in float32 always
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
 
     def __post_init__(self) -> None:
@@ -202,7 +203,8 @@ class FasterRCNN(Detector):
         self, levels: Sequence[Tensor], regions: Tensor, is_used: Tensor, training: bool | None
     ) -> dict[str, Tensor]:
         read = roi_align(levels[:-1], self.strides, regions, CELLS, READINGS)
-        return self.head(read, training=training, is_used=is_used)
+        outputs: dict[str, Tensor] = self.head(read, training=training, is_used=is_used)
+        return outputs
 
     # --- learning ---
 
@@ -288,7 +290,7 @@ class FasterRCNN(Detector):
         scores = ops.softmax(ops.cast(raw["classes"], "float32"), axis=-1)[..., 1:]
         scores = ops.where((scores > settings.least_score) & regions.is_used[..., None], scores, 0.0)
         pairs = scores.shape[1] * settings.classes
-        scores, place = ops.top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
+        scores, place = top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
         region, of_class = place // settings.classes, place % settings.classes
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
         codes = at(codes, region * self.outputs_per_region + of_class + 1)

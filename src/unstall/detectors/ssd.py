@@ -46,28 +46,30 @@ VGG_EXTRAS = ((4, 8, True), (2, 4, True), (2, 4, False), (2, 4, False))
 VGG_STEPS_PX = (8, 16, 32, 64, None, None)
 LITE_EXTRAS = (512, 256, 256, 128)  # channels of the maps that follow MobileNet's, each halved
 
+SSD300_RATIOS = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))
+
 
 @dataclass(frozen=True)
 class SSDSettings:
     classes: int = 90  # without background, which is one more output, the first
     image_px: tuple[int, int] = (300, 300)  # height, width
-    scales: tuple[float, ...] = (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05)  # of a level's boxes, as shares of the image; one more
-    ratios: tuple[tuple[float, ...], ...] = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))  # of each level
-    foreground_iou: float = 0.5
-    negatives_per_object: float = 3.0
-    least_score: float = 0.01
-    most_iou: float = 0.45
+    scales: tuple[float, ...] = (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05)  # sides as shares of the image's, one more than levels
+    ratios: tuple[tuple[float, ...], ...] = SSD300_RATIOS  # of each level's boxes, lying and standing, beside squares
+    foreground_iou: float = 0.5  # a default box that overlaps a box by this learns it; others learn background
+    negatives_per_object: float = 3.0  # how many of the hardest background count, for each default box that learns an object
+    least_score: float = 0.01  # of a detection
+    most_iou: float = 0.45  # of two detections of one class
     most_candidates: int = 400  # of a class, that suppression sees
-    most_detections: int = 200
-    backbone: Backbone = "vgg"
+    most_detections: int = 200  # of an image
+    backbone: Backbone = "vgg"  # MobileNet has the heads and further maps of SSDLite, too
     trainable_stages: int = 4  # of the backbone's: VGG has five, MobileNet six
-    frozen_norms: bool = False
+    frozen_norms: bool = False  # norms use the statistics that came with the weights
     convs: tuple[int, ...] = VGG16  # of VGG's stages
     width: int = WIDTH  # of VGG's first stage
     dilation: int = DILATION  # of the convolution after VGG's last stage
     vgg_norms: bool = False  # the published VGG has none
     reduced_tail: bool = True  # MobileNet's last blocks have half the channels
-    precision: Precision = "float32"
+    precision: Precision = "float32"  # that layers compute in; weights and losses stay in float32
     remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
 
     def __post_init__(self) -> None:
@@ -100,14 +102,15 @@ VARIANTS = {
         most_detections=300,
         trainable_stages=len(STAGES),
     ),
+    # Small enough for two cores, and with boxes of the sizes that the embedded shapes have.
     "ssd_tiny": SSDSettings(
-        classes=6,  # of the embedded shapes
+        classes=6,
         image_px=(128, 128),
-        scales=(0.12, 0.24, 0.42, 0.6, 0.8),
-        ratios=((2.0,), (2.0,), (2.0,), (2.0,)),
+        scales=(0.09, 0.18, 0.36, 0.6),
+        ratios=((2.0,), (2.0,), (2.0,)),
         trainable_stages=5,
-        convs=(1, 1, 2, 2, 1),
-        width=16,
+        convs=(1, 1, 1, 2, 1),
+        width=12,
         dilation=2,
         vgg_norms=True,
     ),

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 
 from unstall.backends import running_backend
+from unstall.backends.exporting import refuse_unloadable
 from unstall.detectors.detector import Detector
 from unstall.errors import UnstallError, WrongInput
 from unstall.training.detecting import Detecting
@@ -45,6 +46,11 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
         ) from error
     except OSError as error:
         raise WrongInput(f"Cannot write to '{out}': {error.strerror or error}.") from None
+    try:
+        refuse_unloadable(target, str(running_backend()), str(out), shape)
+    except UnstallError:
+        _remove(out)
+        raise
     return {
         "out": str(out),
         "format": target,

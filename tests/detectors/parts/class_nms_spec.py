@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.detectors import ssd_reference as reference
+from tests.detectors.differentiating import compiled
 from tests.detectors.parts.drawing import array
 from unstall.detectors.parts.class_nms import suppressed_by_class
 
@@ -20,26 +22,27 @@ def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.nda
     return boxes, np.where(random.random(scores.shape) < share, scores, 0).astype(np.float32)
 
 
-def test_suppression_is_that_of_the_reference() -> None:
-    """Where the best few decide, where they do not, and where there are no more than these."""
-    cases = [
-        (40, 3, 0.9, 10, 5, 2),
-        (120, 4, 0.9, 20, 30, 1),
-        (120, 4, 0.9, 400, 10, 5),
-        (60, 5, 0.02, 20, 20, 2),
-        (6, 2, 1.0, 4, 30, 5),
-    ]
-    for anchors, classes, share, most_candidates, most, few in cases:
-        boxes, scores = crowded(anchors, anchors, classes, share)
-        found = suppressed_by_class(boxes, scores, 0.45, most_candidates, most, few)
-        our_boxes, our_scores, our_classes = (array(each) for each in found)
-        assert our_scores.shape == (2, most)
-        for image in range(2):
-            wanted = reference.suppressed(boxes[image].astype(np.float64), scores[image], 0.45, most_candidates, most)
-            used = our_classes[image] >= 0
-            case = (anchors, classes, share, most_candidates, most, few, image)
-            assert used.sum() == len(wanted) > 0, (case, used.sum(), len(wanted))
-            for place, (score, number, anchor) in enumerate(wanted):
-                assert our_scores[image, place] == np.float32(score), (case, place)
-                assert our_classes[image, place] == number, (case, place)
-                assert np.array_equal(our_boxes[image, place], boxes[image, anchor]), (case, place)
+@pytest.mark.parametrize(
+    ("anchors", "classes", "share", "most_candidates", "most", "few"),
+    [
+        pytest.param(40, 3, 0.9, 10, 5, 2, id="the best few decide"),
+        pytest.param(120, 4, 0.9, 20, 30, 1, id="the best few do not decide"),
+        pytest.param(120, 4, 0.9, 400, 10, 5, id="a class has fewer than may be looked at"),
+        pytest.param(60, 5, 0.02, 20, 20, 2, id="there are no more than these few"),
+        pytest.param(6, 2, 1.0, 4, 30, 5, id="there are fewer anchors than places"),
+    ],
+)
+def test_suppression_is_that_of_the_reference(
+    anchors: int, classes: int, share: float, most_candidates: int, most: int, few: int
+) -> None:
+    boxes, scores = crowded(anchors, anchors, classes, share)
+    suppress = compiled(lambda *given: tuple(suppressed_by_class(*given, 0.45, most_candidates, most, few)))
+    our_boxes, our_scores, our_classes = (array(each) for each in suppress(boxes, scores))
+    assert our_scores.shape == (2, most)
+    for image in range(2):
+        wanted = reference.suppressed(boxes[image].astype(np.float64), scores[image], 0.45, most_candidates, most)
+        assert (our_classes[image] >= 0).sum() == len(wanted) > 0
+        for place, (score, number, anchor) in enumerate(wanted):
+            assert our_scores[image, place] == np.float32(score)
+            assert our_classes[image, place] == number
+            assert np.array_equal(our_boxes[image, place], boxes[image, anchor])

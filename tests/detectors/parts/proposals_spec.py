@@ -92,3 +92,13 @@ def test_codes_of_any_size_stay_finite() -> None:
     logits, codes = outputs(6, spread=1e20)
     boxes, _ = ours(logits, codes, None, most_per_level=100, most=80, least_score=0.0)
     assert np.isfinite(boxes).all()
+
+
+def test_of_equal_ones_the_first_is_taken() -> None:
+    """As torchvision does; chance would decide else which of two boxes suppresses the other."""
+    logits, codes = outputs(7, batch=1, spread=0.1)
+    logits = [np.round(each) for each in logits]
+    boxes, is_used = ours(logits, codes, None, most_per_level=400, most=200, least_score=0.0)
+    expected = [box for _, box in proposed(logits, codes, 0, (96, 128), 400, 200, 0.0)]
+    assert is_used.all()
+    np.testing.assert_allclose(boxes[0], expected, atol=1e-3)

@@ -149,7 +149,7 @@ def test_the_parts_of_a_backbone_find_their_places_in_the_detectors() -> None:
     assert ssd("classifier.0.weight") is None
     assert lite("features.12.block.0.1.bias") == "backbone.features.0.12.block.0.1.bias"
     assert lite("features.13.block.0.0.weight") == "backbone.features.0.13.0.weight"
-    assert lite("features.13.block.2.fc1.weight") == "backbone.features.1.0.1.fc1.weight"
+    assert lite("features.13.block.2.fc1.weight") == "backbone.features.1.0.2.fc1.weight"
     assert lite("features.16.0.weight") == "backbone.features.1.3.0.weight"
     assert frcnn("features.4.block.1.0.weight") == "backbone.body.4.block.1.0.weight"
     assert DETECTOR_RULES["a detector, by older names"]("rpn.head.conv.weight") == "rpn.head.conv.0.0.weight"
@@ -172,3 +172,21 @@ def test_a_checkpoint_is_no_weights_file_until_it_is_imported(tmp_path: Path) ->
     path = torch_file(tmp_path / "a.pth", {"w": np.ones(2, np.float32)})
     with pytest.raises(WrongInput, match="Import it first: unstall weights import"):
         described(path)
+
+
+def test_an_imagenet_mobilenet_is_a_start_for_both_detectors_that_have_one() -> None:
+    body, name = "backbone.body.", "fasterrcnn_mobilenet_v3_large_fpn"
+    imagenet = {f"features.{key.removeprefix(body)}": shape for key, shape in of_variant(name).items() if key.startswith(body)}
+    whole = import_checkpoint(of_shapes(imagenet), name)
+    assert len(whole.fit.taken) == len(imagenet) and not whole.fit.left_out
+    lite = import_checkpoint(of_shapes(imagenet), "ssdlite320_mobilenet_v3_large")
+    assert len(lite.fit.taken) > 200 and lite.description.holds == "backbone"
+    assert all(why.startswith("shapes differ") for why in lite.fit.left_out.values())  # its tail has half the channels
+
+
+def test_an_imagenet_vgg_fills_the_backbone_of_ssd() -> None:
+    convs = {0: (64, 3, 3, 3), 21: (512, 512, 3, 3), 28: (512, 512, 3, 3)}
+    imagenet = {f"features.{number}.weight": shape for number, shape in convs.items()} | {"classifier.0.weight": (4096, 25088)}
+    found = import_checkpoint(of_shapes(imagenet))
+    assert found.description.variant == "ssd300_vgg16" and len(found.fit.taken) == 3
+    assert "IMAGENET1K_FEATURES" in found.as_plain()["notes"][0]

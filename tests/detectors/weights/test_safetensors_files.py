@@ -52,6 +52,13 @@ def test_bfloat16_is_read_as_float32(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(path).tensors["w"].read(), np.array([1.0, -2.5], np.float32))
 
 
+def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path: Path) -> None:
+    raw = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    path = made(tmp_path / "a.safetensors", raw + b" " * (0x0280 - len(raw)), bytes(4))
+    assert path.read_bytes()[:2] == b"\x80\x02"
+    assert list(read(path).tensors) == ["w"]
+
+
 def test_a_file_that_stood_there_stays_where_writing_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
     safetensors_files.write(path, {"w": np.ones(2, np.float32)}, {})

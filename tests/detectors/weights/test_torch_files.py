@@ -230,12 +230,12 @@ state["flags"] = torch.tensor([True, False])
 state["parameter"] = torch.nn.Parameter(torch.ones(2))
 torch.save(state, sys.argv[1] + "/zip.pth")
 torch.save(state, sys.argv[1] + "/legacy.pth", _use_new_zipfile_serialization=False)
+import numpy as np
+np.savez(sys.argv[1] + "/truth.npz", **{key: value.detach().float().numpy() for key, value in state.items()})
 optimizer = torch.optim.Adam(net.parameters())
 net(torch.ones(2, 3, 8, 8)).sum().backward(); optimizer.step()
 torch.save({"model": torch.nn.DataParallel(net).state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, sys.argv[1] + "/run.pth")
 torch.save({"model": net.state_dict(), "optimizer": optimizer.state_dict()}, sys.argv[1] + "/run_legacy.pth", _use_new_zipfile_serialization=False)
-import numpy as np
-np.savez(sys.argv[1] + "/truth.npz", **{key: value.detach().float().numpy() for key, value in state.items()})
 """
 
 

@@ -12,6 +12,7 @@ import math
 import os
 import struct
 import zlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ except ImportError as missing:
     raise WrongInput(f"The pipeline needs the package {missing.name}. Install it: pip install 'unstall[data]'") from missing
 
 Pixels = npt.NDArray[np.uint8]
+Encoded = bytes | memoryview
 
 MOST_ENCODED_BYTES = 2**30  # of one image; more is no image that anybody trains on
 # What the libraries raise for broken data. Anything else ends the worker, which is replaced: nothing gets past.
@@ -45,24 +47,25 @@ class Facts(NamedTuple):
     is_reducible: bool  # a JPEG that decodes at a part of its size
 
 
-def read(source: ImageSource) -> bytes:
-    """The encoded image. Four system calls: `open` makes nine, and each gives the interpreter's lock to somebody else."""
+def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: memoryview(bytearray(count))) -> memoryview:
+    """The encoded image, in what `room` gives for so many bytes. Four system calls: `open` makes nine, and each gives the
+    interpreter's lock to somebody else."""
     file = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        left = os.fstat(file).st_size - source.offset if source.length is None else source.length
-        if left > MOST_ENCODED_BYTES:
-            raise ValueError(f"{left:,} bytes; of one image at most {MOST_ENCODED_BYTES:,} are read")
-        encoded = os.pread(file, left, source.offset) if left > 0 else b""
-        while 0 < len(encoded) < left and (more := os.pread(file, left - len(encoded), source.offset + len(encoded))):
-            encoded += more
-        return encoded
+        count = os.fstat(file).st_size - source.offset if source.length is None else source.length
+        if count > MOST_ENCODED_BYTES:
+            raise ValueError(f"{count:,} bytes; of one image at most {MOST_ENCODED_BYTES:,} are read")
+        encoded, done = room(max(0, count)), 0
+        while done < count and (more := os.preadv(file, [encoded[done:]], source.offset + done)):
+            done += more
+        return encoded[:done]
     finally:
         os.close(file)
 
 
-def look(encoded: bytes, most_pixels: int) -> Facts:
+def look(encoded: Encoded, most_pixels: int) -> Facts:
     """Reads the header alone. Refuses an image that would need more memory than anything real."""
-    facts = _jpeg_facts(encoded) if encoded.startswith(b"\xff\xd8") else None
+    facts = _jpeg_facts(encoded) if encoded[:2] == b"\xff\xd8" else None
     if facts is None:
         with _opened(encoded) as image:
             facts = Facts(image.width, image.height, False)
@@ -77,7 +80,7 @@ def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
     return math.ceil(facts.height / reduction), math.ceil(facts.width / reduction), 3
 
 
-def decode(encoded: bytes, facts: Facts, reduction: int, into: Pixels | None = None) -> Pixels:
+def decode(encoded: Encoded, facts: Facts, reduction: int, into: Pixels | None = None) -> Pixels:
     """(height, width, 3), each side 1/reduction of the stored one, rounded up. `into` may be used, and then holds the result."""
     shape = decoded_shape(facts, reduction)
     if facts.is_reducible:
@@ -94,7 +97,7 @@ def decode(encoded: bytes, facts: Facts, reduction: int, into: Pixels | None = N
     return pixels
 
 
-def _jpeg_facts(encoded: bytes) -> Facts | None:
+def _jpeg_facts(encoded: Encoded) -> Facts | None:
     """None where simplejpeg does not read it."""
     try:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(encoded)
@@ -103,13 +106,13 @@ def _jpeg_facts(encoded: bytes) -> Facts | None:
     return Facts(width, height, colours not in ("CMYK", "YCCK"))
 
 
-def _opened(encoded: bytes) -> Image.Image:
-    if not encoded:
+def _opened(encoded: Encoded) -> Image.Image:
+    if not len(encoded):
         raise ValueError("it has no bytes")
     return Image.open(io.BytesIO(encoded))
 
 
-def _by_pillow(encoded: bytes) -> Pixels:
+def _by_pillow(encoded: Encoded) -> Pixels:
     with _opened(encoded) as image:
         if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16: the high byte is what other decoders give
             deep = np.asarray(image).astype(np.int64)

@@ -20,22 +20,35 @@ MOST_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
 
 
 class Hand:
-    """What one worker has at hand: the row it is at, where it writes its times, and a buffer to decode into."""
+    """What one worker has at hand: the row it is at, where it writes its times, and memory to read and decode into."""
 
     def __init__(self) -> None:
         self.row = EMPTY
         self.is_given_up = False  # nobody waits for what it makes
         self.tally = Tally()
-        self._scratch: Pixels = np.empty(0, np.uint8)
+        self._decoded, self._encoded = Scratch(), Scratch()
 
-    def scratch(self, shape: tuple[int, int, int]) -> Pixels:
+    def for_pixels(self, shape: tuple[int, int, int]) -> Pixels:
         """Its contents last until the next call."""
-        count = shape[0] * shape[1] * shape[2]
+        return self._decoded.of(shape[0] * shape[1] * shape[2]).reshape(shape)
+
+    def for_bytes(self, count: int) -> memoryview:
+        """The same. Fresh memory for each file costs a fault for every page of it: TensorFlow has the allocator keep none."""
+        return self._encoded.of(count).data
+
+
+class Scratch:
+    """Memory that is used again."""
+
+    def __init__(self) -> None:
+        self._kept: Pixels = np.empty(0, np.uint8)
+
+    def of(self, count: int) -> Pixels:
         if count > MOST_SCRATCH_BYTES:
-            return np.empty(shape, np.uint8)
-        if count > len(self._scratch):
-            self._scratch = np.empty(count, np.uint8)
-        return self._scratch[:count].reshape(shape)
+            return np.empty(count, np.uint8)
+        if count > len(self._kept):
+            self._kept = np.empty(count, np.uint8)
+        return self._kept[:count]
 
 
 class Loaded:
@@ -45,7 +58,7 @@ class Loaded:
         if example.image is None:
             raise BadExample("its image is not there")
         self._row, self._source, self._cache, self._hand = row, example.image, cache, hand
-        self._encoded: bytes | None = None
+        self._encoded: memoryview | None = None
 
     def facts(self, most_pixels: int) -> Facts:
         return self._or_bad(lambda: look(self._bytes(), most_pixels))
@@ -58,17 +71,17 @@ class Loaded:
             tally.cache_hits += 1
             return kept
         encoded = self._or_bad(self._bytes)
-        buffer = self._hand.scratch(decoded_shape(facts, reduction)) if into is None else into
+        buffer = self._hand.for_pixels(decoded_shape(facts, reduction)) if into is None else into
         began = perf_counter()
         pixels = self._or_bad(lambda: decode(encoded, facts, reduction, buffer))
         tally.decode_s += perf_counter() - began
         self._cache.offer(self._row, self._source, reduction, pixels)
         return into if into is not None and np.shares_memory(pixels, into) else pixels
 
-    def _bytes(self) -> bytes:
+    def _bytes(self) -> memoryview:
         if self._encoded is None:
             began = perf_counter()
-            self._encoded = read(self._source)
+            self._encoded = read(self._source, self._hand.for_bytes)
             self._hand.tally.read_s += perf_counter() - began
             self._hand.tally.read_bytes += len(self._encoded)
         return self._encoded

@@ -86,8 +86,8 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
 class StemConv(Conv):
     """7×7, every second pixel, of an image's three channels: as many channels leave most of a matrix unit idle.
 
-    Where it computes in 16 bits, every 2×2 pixels, a channel of zeros added, become one of 16 channels, and the kernel, a zero
-    row and column added to it, one of 4×4: the same sums. The weights are those of the plain one.
+    Where it computes in 16 bits, every 2×2 pixels become one of 16 channels (a fourth is added to the three, of zeros), and the
+    kernel, a zero row and column added to it, one of 4×4: the same sums. The weights are those of the plain one.
     """
 
     def __init__(self, filters: int, *, name: str, **more: Any) -> None:

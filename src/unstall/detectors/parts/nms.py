@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from keras import ops
 
+from unstall.backends.ranking import top_k
 from unstall.detectors.parts.boxes import Tensor, iou
 
 
@@ -49,7 +50,7 @@ def kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -
 
 def suppressed(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, most: int) -> Detections:
     """The `most` best that stay, suppressed class by class. Candidates (batch, n) in any order; a score of 0 or less is none."""
-    scores, order = ops.top_k(scores, scores.shape[1])
+    scores, order = top_k(scores, scores.shape[1])
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
     scores = ops.where(kept(boxes, scores, classes, most_iou), scores, 0.0)
@@ -57,7 +58,7 @@ def suppressed(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, 
 
 
 def best(boxes: Tensor, scores: Tensor, classes: Tensor, most: int) -> Detections:
-    scores, order = ops.top_k(scores, min(most, scores.shape[1]))
+    scores, order = top_k(scores, min(most, scores.shape[1]))
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
     is_used = scores > 0

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from unstall.backends.ranking import top_k
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts.anchors import Anchors
 from unstall.detectors.parts.boxes import Tensor
@@ -15,13 +16,13 @@ from unstall.detectors.parts.sampling import at
 
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 LEAST_SIDE_PX = 1e-3
-FAINTEST = 1e-30  # a probability that float32 rounds to 0 is still a proposal's
+NEVER = -3e38  # a logit that none has
 
 
 class Proposals(NamedTuple):
     """The likeliest first."""
 
-    boxes: Tensor  # (batch, most, 4)
+    boxes: Tensor  # (batch, most, 4), zeros where there is none
     is_used: Tensor  # (batch, most) false: there were not as many
 
 
@@ -45,26 +46,28 @@ def propose(
         _best_of_level(ops.stop_gradient(level_logits), ops.stop_gradient(level_codes), level_anchors, extent, most_per_level)
         for level_logits, level_codes, level_anchors in zip(logits, codes, anchors, strict=True)
     ]
-    longest = max(scores.shape[1] for _, scores in levels)
-    boxes = ops.stack([_filled(boxes, longest) for boxes, _ in levels], axis=1)
-    scores = ops.stack([_filled(scores, longest) for _, scores in levels], axis=1)
-    scores = ops.where(scores >= max(least_score, FAINTEST), scores, 0.0)
-    stays = kept(ops.reshape(boxes, (-1, longest, 4)), ops.reshape(scores, (-1, longest)), None, most_iou)
-    scores = ops.where(ops.reshape(stays, (-1, len(levels), longest)), scores, 0.0)
-    scores = ops.reshape(scores, (-1, len(levels) * longest))
-    scores, place = ops.top_k(scores, min(most, len(levels) * longest))
-    return Proposals(at(ops.reshape(boxes, (-1, len(levels) * longest, 4)), place), scores > 0)
+    longest = max(level_logits.shape[1] for _, level_logits in levels)
+    boxes = ops.stack([_filled(level_boxes, longest, 0.0) for level_boxes, _ in levels], axis=1)
+    rank = ops.stack([_filled(level_logits, longest, NEVER) for _, level_logits in levels], axis=1)
+    counts = (rank > NEVER) & (ops.sigmoid(rank) >= least_score)
+    together = (-1, longest)
+    stays = kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
+    total = len(levels) * longest
+    rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
+    rank, place = top_k(rank, min(most, total))
+    is_used = rank > NEVER
+    return Proposals(ops.where(is_used[..., None], at(ops.reshape(boxes, (-1, total, 4)), place), 0.0), is_used)
 
 
 def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tuple[Any, Any], most: int) -> tuple[Tensor, Tensor]:
-    """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image has no score."""
-    logits, place = ops.top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
+    """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image is none."""
+    logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
     boxes = box.clip(box.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
-    scores = ops.maximum(ops.sigmoid(logits), FAINTEST)
-    return boxes, ops.where(box.has_sides(boxes, LEAST_SIDE_PX), scores, 0.0)
+    return boxes, ops.where(box.has_sides(boxes, LEAST_SIDE_PX), logits, NEVER)
 
 
-def _filled(values: Tensor, length: int) -> Tensor:
+def _filled(values: Tensor, length: int, filling: float) -> Tensor:
     missing = length - values.shape[1]
-    return ops.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (len(values.shape) - 2)) if missing else values
+    shape = [(0, 0), (0, missing)] + [(0, 0)] * (len(values.shape) - 2)
+    return ops.pad(values, shape, constant_values=filling) if missing else values

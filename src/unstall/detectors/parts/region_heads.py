@@ -75,7 +75,7 @@ class RegionHead(keras.layers.Layer):  # type: ignore[misc]
         """Norms that learn take their statistics from the regions that are used alone."""
         _, count, cells, _, channels = regions.shape
         x = ops.reshape(regions, (-1, cells, cells, channels))
-        counts = None if is_used is None else ops.reshape(is_used, (-1,))
+        counts = ops.reshape(is_used, (-1,)) if training and is_used is not None else None
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = ops.relu(norm(conv(x), training=training, counts=counts))
         x = ops.reshape(x, (-1, cells * cells * channels))

@@ -23,6 +23,10 @@ from unstall.errors import WrongInput
 
 # Published for COCO by a version whose norms had no epsilon: torchvision sets it to 0 when it loads these two.
 WITHOUT_EPSILON = ("fasterrcnn_resnet50_fpn", "retinanet_resnet50_fpn")
+VGG_NOTE = (
+    "SSD takes pixels whose deviation is not divided out, as torchvision's file IMAGENET1K_FEATURES does; "
+    "IMAGENET1K_V1 was trained with it divided out, and is a worse start"
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Imported:
     description: Description
     classes: int
     also_fits: tuple[str, ...]  # other variants, for which a backbone would do as well
+
+    @property
+    def is_pytorchs_vgg(self) -> bool:
+        return self.fit.what == "a VGG" and self.checkpoint.written_by != "Keras"
 
     def arrays(self) -> dict[str, Any]:
         """In float32, whatever the file had."""
@@ -56,7 +64,7 @@ class Imported:
             "taken": taken,
             "left_out": grouped(self.fit.left_out),
             "new": grouped(self.fit.new),
-            "notes": list(self.checkpoint.notes),
+            "notes": [*self.checkpoint.notes, *([VGG_NOTE] if self.is_pytorchs_vgg else [])],
             "also_fits": list(self.also_fits),
         }
 

@@ -61,7 +61,7 @@ def _mobilenet_for_ssdlite(name: str) -> str | None:
     part = re.fullmatch(r"block\.(\d+)\.(.*)", rest)
     if part is None:
         return None
-    return f"backbone.features.0.13.{part[2]}" if part[1] == "0" else f"backbone.features.1.0.{int(part[1]) - 1}.{part[2]}"
+    return f"backbone.features.0.13.{part[2]}" if part[1] == "0" else f"backbone.features.1.0.{part[1]}.{part[2]}"
 
 
 def _vgg(name: str) -> str | None:
