@@ -75,7 +75,8 @@ def is_learning(module: str) -> bool:
 def is_of_keras(module: str) -> bool:
     """Detectors are made of Keras's layers, their norms too, and so load Keras, and with it the backend that the user has chosen."""
     light = {"unstall.detectors.pages", "unstall.detectors.ranges"}
-    return module.startswith(("unstall.detectors.", "unstall.training.", "unstall.backends.norms")) and module not in light
+    heavy = ("unstall.detectors.", "unstall.training.", "unstall.backends.norms", "unstall.backends.ranking")
+    return module.startswith(heavy) and module not in light
 
 
 def test_no_module_of_the_watching_half_loads_a_framework() -> None:
