@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: demo test check format types docs docs-check tests bench fuzz clean help
+.PHONY: demo test test-every check format types docs docs-check tests tests-watching tests-learning bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set up and show a stuck training being explained (about a minute after the set-up)"
 	@echo "make test    set up and run every check: lint, types, docs, tests on each backend"
+	@echo "make test-every  the same, and the specifications of detectors on each backend: a quarter of an hour more"
 	@echo "make check   lint, types and docs only: seconds"
 	@echo "make format  put the code into form"
 	@echo "make docs    write the generated pages again"
@@ -53,12 +54,27 @@ check: $(VENV)/.ready-for-test
 	$(BIN)/mypy
 	$(BIN)/python docs/generate.py --check
 
-# One run for what needs no framework, and one for each backend.
+# Two lanes beside each other: the tests of the watching half wait much and compute little, those of detectors compute on one core.
+# In each one run for each backend, and in the first one for what needs no framework.
+LEARNING := tests/detectors tests/training
+
 tests: $(VENV)/.ready-for-test
+	@$(MAKE) --no-print-directory -j2 --output-sync=recurse tests-watching tests-learning
+
+tests-watching: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m "not tensorflow and not jax and not torch"
-	$(BIN)/pytest -m tensorflow
-	$(BIN)/pytest -m jax
-	$(BIN)/pytest -m torch
+	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
+	$(BIN)/pytest -m jax $(addprefix --ignore=,$(LEARNING))
+	$(BIN)/pytest -m torch $(addprefix --ignore=,$(LEARNING))
+
+tests-learning: $(VENV)/.ready-for-test
+	$(BIN)/pytest -m torch $(LEARNING)
+	$(BIN)/pytest -m jax $(LEARNING)
+	$(BIN)/pytest -m tensorflow $(LEARNING)
+
+# Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.
+test-every:
+	@UNSTALL_EVERY_BACKEND=1 $(MAKE) --no-print-directory test
 
 format: $(VENV)/.ready-for-test
 	$(BIN)/ruff check --fix $(TREES)

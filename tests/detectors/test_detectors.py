@@ -84,7 +84,7 @@ assert taken.image_px == (64, 96) and taken.anchor_ratios == (1.0,) and taken.cl
 
 @pytest.mark.jax
 def test_settings_out_of_range_are_refused_by_name_range_and_value() -> None:
-    program = PROGRAM.format(wrong=WRONG).replace("nan", "float('nan')")
+    program = "nan = float('nan')\n" + PROGRAM.format(wrong=WRONG)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT, env=_on_jax())
     assert done.returncode == 0, done.stderr[-3000:]
 

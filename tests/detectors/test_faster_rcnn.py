@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
+from tests.detectors.conformance import BACKENDS, CHECKS, SPECIFIED, Measured, Subject
 from tests.detectors.specs import assert_holds
 
 # As many samples as there are anchors and regions: nothing is left to chance, which each backend would decide in its own way.
@@ -24,6 +24,6 @@ def test_it_conforms(check: Callable[[Measured], None], backend: str, request: p
     check(TINY.measured(backend, request.config.cache))
 
 
-@BACKENDS
+@SPECIFIED
 def test_it_is_as_specified(backend: str) -> None:
     assert_holds(backend, Path(__file__).with_name("faster_rcnn_spec.py"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
+from tests.detectors.conformance import BACKENDS, CHECKS, SPECIFIED, Measured, Subject
 from tests.detectors.specs import assert_holds
 
 TINY = Subject("retinanet_tiny", {"image_px": [96, 128], "head_convs": 1})
@@ -19,6 +19,6 @@ def test_it_conforms(check: Callable[[Measured], None], backend: str, request: p
     check(TINY.measured(backend, request.config.cache))
 
 
-@BACKENDS
+@SPECIFIED
 def test_it_is_as_specified(backend: str) -> None:
     assert_holds(backend, Path(__file__).with_name("retinanet_spec.py"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
+from tests.detectors.conformance import BACKENDS, CHECKS, SPECIFIED, Measured, Subject
 from tests.detectors.golden import GOLDENS, kept
 from tests.detectors.specs import assert_holds
 from unstall.detectors.parts.anchors import default_boxes
@@ -25,7 +25,7 @@ def test_it_conforms(check: Callable[[Measured], None], backend: str, request: p
     check(TINY.measured(backend, request.config.cache))
 
 
-@BACKENDS
+@SPECIFIED
 def test_it_is_as_specified(backend: str) -> None:
     assert_holds(backend, HERE / "ssd_spec.py")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.detectors.conformance import BACKENDS, ROOT
+from tests.detectors.conformance import ROOT, SPECIFIED
 from tests.detectors.specs import assert_holds
 
 HERE = Path(__file__).parent
@@ -19,6 +19,6 @@ def test_every_part_has_its_specification() -> None:
     assert not lacking, f"Add tests/detectors/parts/<part>_spec.py (or test_<part>.py, where NumPy is enough) for {lacking}."
 
 
-@BACKENDS
+@SPECIFIED
 def test_the_parts_are_as_specified(backend: str) -> None:
     assert_holds(backend, *sorted(HERE.glob("*_spec.py")))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.detectors.conformance import BACKENDS
+from tests.detectors.conformance import SPECIFIED
 from tests.detectors.specs import assert_holds
 
 
-@BACKENDS
+@SPECIFIED
 def test_weights_are_as_specified(backend: str) -> None:
     assert_holds(backend, Path(__file__).with_name("weights_spec.py"))
 
