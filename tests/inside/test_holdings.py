@@ -51,7 +51,7 @@ class Counted:
         self.memory = 0
         monkeypatch.setattr(module, "own_bytes", lambda: self.memory)
         self.holdings = Holdings(probe)
-        self.holdings._due = 1e-9
+        assert self.look() is None, "the first look notes how large the program is, and counts nothing"
 
     def look(self, grown_bytes: int = 64 << 20) -> HoldingsCounted | None:
         count = len(self.events)

@@ -68,7 +68,9 @@ class Holdings:
             return
         self._due = now + LOOK_EVERY_S
         memory = own_bytes()
-        if self._first_bytes is not None and memory - self._last_bytes < GROWN_BYTES:
+        if self._first_bytes is None:  # a count looks at all that the interpreter knows: half a second of a large program's time
+            self._first_bytes = self._last_bytes = memory
+        if memory - self._last_bytes < GROWN_BYTES:
             return
         if self._counts < MOST_COUNTS and self._cost_s <= COST_ALLOWANCE_S + COST_SHARE * (now - self._began):
             began = time.thread_time()
@@ -78,8 +80,7 @@ class Holdings:
     def _count(self, memory: int) -> None:
         self._counts += 1
         self._last_bytes = memory
-        if self._first_bytes is None:
-            self._first_bytes = memory
+        first_bytes = memory if self._first_bytes is None else self._first_bytes
         seen: dict[int, Holder] = {}
         grown: list[tuple[Holder, Any]] = []
         for place, container in containers():
@@ -101,7 +102,7 @@ class Holdings:
             HoldingsCounted(
                 at=time.time(),
                 memory_bytes=memory,
-                grown_bytes=memory - self._first_bytes,
+                grown_bytes=memory - first_bytes,
                 step=self._steps,
                 holders=[_with_feeder(each) for each in told[:MOST_TOLD] if each["bytes_each"] != 0],
             )
