@@ -11,6 +11,8 @@ import difflib
 import keyword
 import pkgutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,14 +58,20 @@ class Learning(click.Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with missing_packages_named(ctx.command_path, "data,tensorflow"):
             return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            missing = error.name or ""
-            if not missing or missing.partition(".")[0] == "unstall":
-                raise  # a fault of ours, not a package that is not installed
-            needed = f"`{ctx.command_path}` needs the package '{missing}'"
-            raise NotInstalled(f"{needed}. Install: pip install 'unstall[data,tensorflow]'") from None
+
+
+@contextmanager
+def missing_packages_named(command: str, extras: str) -> Iterator[None]:
+    """A package that is not installed is named, with the command that installs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if not missing or missing.partition(".")[0] == "unstall":
+            raise  # a fault of ours, not a package that is not installed
+        raise NotInstalled(f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'") from None
 
 
 def command_names(group_name: str = "") -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import Commands
-from unstall.errors import NotInstalled
+from unstall.cli import Commands, missing_packages_named
 
 
 class DataCommands(Commands):
@@ -19,13 +18,8 @@ class DataCommands(Commands):
     group_name = "data"
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with missing_packages_named("unstall data", "data"):
             return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            missing = error.name or ""
-            if not missing or missing.partition(".")[0] == "unstall":
-                raise  # a fault of ours, not a package that is not installed
-            raise NotInstalled(f"`unstall data` needs the package '{missing}'. Install: pip install 'unstall[data]'") from None
 
 
 @click.group("data", cls=DataCommands, help=__doc__)
