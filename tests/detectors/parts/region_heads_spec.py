@@ -32,6 +32,14 @@ def test_proposers_outputs_are_ordered_by_row_column_and_anchor() -> None:
         np.testing.assert_allclose(array(codes).reshape(2, -1, 3, 4), expected, rtol=1e-5)
 
 
+def test_no_two_convolutions_begin_with_the_same_weights() -> None:
+    """Layers that begin alike are one layer until something else tells them apart."""
+    head = RegionHead(CELLS, CHANNELS, convs=4, units=8, outputs=3, norms=Norms())
+    head(ops.zeros((1, 2, CELLS, CELLS, CHANNELS)))
+    kernels = [array(conv.kernel.value) for conv in head.convs]
+    assert not any(np.array_equal(a, b) for number, a in enumerate(kernels) for b in kernels[number + 1 :])
+
+
 def test_regions_keep_their_image_and_their_place() -> None:
     head = RegionHead(CELLS, CHANNELS, convs=0, units=8, outputs=3, norms=Norms())
     regions = np.random.default_rng(1).normal(size=(2, 5, CELLS, CELLS, CHANNELS)).astype(np.float32)

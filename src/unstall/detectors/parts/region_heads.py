@@ -10,6 +10,7 @@ from keras import ops
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import BatchNorm, Conv, Keyed
 from unstall.detectors.parts.resnet import Norms
+from unstall.detectors.parts.starts import he_normal, normal, scaled
 
 SPREAD = 0.01  # of the proposer's first weights
 
@@ -21,7 +22,7 @@ class RegionProposer(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def conv(filters: int, size: int, key: str) -> Conv:
-            return Conv(filters, size, kernel_initializer=keras.initializers.RandomNormal(stddev=SPREAD), name=f"{name}.{key}")
+            return Conv(filters, size, kernel_initializer=normal(SPREAD), name=f"{name}.{key}")
 
         self.convs = [conv(channels, 3, f"conv.{number}.0") for number in range(convs)]
         self.logits = conv(anchors_per_cell, 1, "cls_logits")
@@ -45,8 +46,7 @@ class Dense(Keyed, keras.layers.Dense):  # type: ignore[misc]
     channel, row, column; here they come in the order row, column, channel."""
 
     def __init__(self, units: int, name: str, flattened_from: tuple[int, int, int] | None = None) -> None:
-        start = keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")
-        super().__init__(units, kernel_initializer=start, name=name)
+        super().__init__(units, kernel_initializer=scaled(1 / 3, "in", is_uniform=True), name=name)
         self.flattened_from = flattened_from
 
 
@@ -60,10 +60,10 @@ class RegionHead(keras.layers.Layer):  # type: ignore[misc]
         self, cells: int, channels: int, convs: int, units: int, outputs: int, norms: Norms, name: str = "roi_heads"
     ) -> None:  # fmt: skip
         super().__init__(name=name)
-        start = keras.initializers.VarianceScaling(scale=2.0, mode="fan_out", distribution="normal")
         head = f"{name}.box_head"
         self.convs = [
-            Conv(channels, 3, use_bias=False, kernel_initializer=start, name=f"{head}.{number}.0") for number in range(convs)
+            Conv(channels, 3, use_bias=False, kernel_initializer=he_normal(), name=f"{head}.{number}.0")
+            for number in range(convs)
         ]
         self.norms: list[BatchNorm] = [norms.make(f"{head}.{number}.1") for number in range(convs)]
         keys = [f"{head}.{convs + 1}"] if convs else [f"{head}.fc6", f"{head}.fc7"]
