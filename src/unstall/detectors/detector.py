@@ -13,6 +13,8 @@ from unstall.data.augment.view import Resize
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.nms import Detections
 
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of pixels from 0 to 1
+
 
 class Targets(NamedTuple):
     """What is to be found, padded to a fixed number of boxes. An image may have none."""

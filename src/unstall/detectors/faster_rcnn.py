@@ -19,7 +19,7 @@ from keras import ops
 
 from unstall.backends.ranking import top_k
 from unstall.detectors import ranges
-from unstall.detectors.detector import Detector, Targets
+from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
@@ -35,7 +35,6 @@ from unstall.detectors.parts.region_heads import RegionHead, RegionProposer
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
 from unstall.detectors.parts.roi_align import roi_align
 from unstall.detectors.parts.sampling import Sample, at, sample
-from unstall.detectors.retinanet import IMAGENET_MEAN, IMAGENET_STD, extent
 from unstall.errors import WrongInput
 
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
@@ -194,7 +193,7 @@ class FasterRCNN(Detector):
         settings = self.settings
         mode = 0 if training else 1
         return propose(
-            raw["objects"], raw["anchor_codes"], self.anchors_of_level, extent(settings.image_px, sizes),
+            raw["objects"], raw["anchor_codes"], self.anchors_of_level, box.extent(settings.image_px, sizes),
             most_per_level=settings.most_per_level[mode], most=settings.most_proposals[mode],
             most_iou=settings.proposal_most_iou, least_score=settings.proposal_least_score,
         )  # fmt: skip
@@ -295,7 +294,7 @@ class FasterRCNN(Detector):
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
         codes = at(codes, region * self.outputs_per_region + of_class + 1)
         boxes = box.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
-        boxes = box.clip(boxes, *extent(settings.image_px, sizes))
+        boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
         scores = ops.where(box.has_sides(boxes, LEAST_SIDE_PX), scores, 0.0)
         return suppressed(boxes, scores, of_class, settings.most_iou, settings.most_detections)
 

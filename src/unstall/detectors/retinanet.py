@@ -16,12 +16,12 @@ import numpy as np
 from keras import ops
 
 from unstall.detectors import ranges
-from unstall.detectors.detector import Detector, Targets
+from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, precision
+from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, by_anchor, precision
 from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
@@ -29,7 +29,6 @@ from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNe
 from unstall.detectors.parts.starts import normal, scaled
 from unstall.errors import WrongInput
 
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 LEVELS = 5  # of the pyramid
 
@@ -168,8 +167,8 @@ class RetinaNet(Detector):
         """For each level (batch, anchors of the level, classes + 1) logits and (batch, anchors of the level, 4) codes."""
         levels = self.levels(self.prepared(images), training)
         return {
-            "classes": [_by_anchor(self.class_head(level), self.outputs_per_anchor) for level in levels],
-            "boxes": [_by_anchor(self.box_head(level), 4) for level in levels],
+            "classes": [by_anchor(self.class_head(level), self.outputs_per_anchor) for level in levels],
+            "boxes": [by_anchor(self.box_head(level), 4) for level in levels],
         }
 
     def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
@@ -242,7 +241,7 @@ class RetinaNet(Detector):
             for logits, codes, anchors in zip(raw["classes"], raw["boxes"], self.anchors_of_level, strict=True)
         ]
         boxes, scores, classes = (ops.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
-        boxes = box.clip(boxes, *extent(settings.image_px, sizes))
+        boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
         return suppressed(boxes, scores, classes, settings.most_iou, settings.most_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
@@ -262,16 +261,3 @@ class RetinaNet(Detector):
         codes = ops.take_along_axis(codes, anchor[..., None], axis=1)
         own = ops.take(ops.convert_to_tensor(anchors), anchor, axis=0)
         return box.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes
-
-
-def extent(image_px: tuple[int, int], sizes: Tensor | None) -> tuple[Any, Any]:
-    """Height and width that boxes are cut to: the input's, or each image's own."""
-    if sizes is None:
-        return float(image_px[0]), float(image_px[1])
-    sizes = ops.cast(sizes, "float32")
-    return sizes[:, 0][:, None], sizes[:, 1][:, None]
-
-
-def _by_anchor(outputs: Tensor, values: int) -> Tensor:
-    _, height, width, channels = outputs.shape
-    return ops.reshape(outputs, (-1, height * width * (channels // values), values))

@@ -21,14 +21,13 @@ from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import default_boxes
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.class_nms import suppressed_by_class
-from unstall.detectors.parts.layers import Conv, Keyed, Precision, precision
+from unstall.detectors.parts.layers import Conv, Keyed, Precision, by_anchor, precision
 from unstall.detectors.parts.matching import match_default_boxes, of_matched
 from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
 from unstall.detectors.parts.nms import Detections
 from unstall.detectors.parts.resnet import Norms
 from unstall.detectors.parts.starts import normal
 from unstall.detectors.parts.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
-from unstall.detectors.retinanet import extent
 from unstall.errors import WrongInput
 
 CAFFE_MEAN, CAFFE_STD = (0.48235, 0.45882, 0.40784), (1 / 255, 1 / 255, 1 / 255)  # the weights of VGG were trained on 0 to 255
@@ -219,7 +218,7 @@ class SSD(Detector):
         levels = self.levels(self.prepared(images), training)
         heads = {"classes": (self.class_heads, self.outputs_per_anchor), "boxes": (self.box_heads, 4)}
         return {
-            key: [_by_anchor(head(level, training=training), values) for head, level in zip(own, levels, strict=True)]
+            key: [by_anchor(head(level, training=training), values) for head, level in zip(own, levels, strict=True)]
             for key, (own, values) in heads.items()
         }
 
@@ -285,13 +284,8 @@ class SSD(Detector):
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]
         scores = ops.where(scores > settings.least_score, scores, 0.0)
-        boxes = box.clip(box.decode(codes, self.anchors, CODE_WEIGHTS), *extent(settings.image_px, sizes))
+        boxes = box.clip(box.decode(codes, self.anchors, CODE_WEIGHTS), *box.extent(settings.image_px, sizes))
         return suppressed_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
-
-
-def _by_anchor(outputs: Tensor, values: int) -> Tensor:
-    _, height, width, channels = outputs.shape
-    return ops.reshape(outputs, (-1, height * width * (channels // values), values))
 
 
 def _halved(side: int, times: int) -> int:

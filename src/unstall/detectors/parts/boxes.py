@@ -77,6 +77,14 @@ def clip(boxes: Tensor, height: Tensor | float, width: Tensor | float) -> Tensor
     return ops.stack([left, top, right, bottom], axis=-1)
 
 
+def extent(image_px: tuple[int, int], sizes: Tensor | None) -> tuple[Any, Any]:
+    """Height and width that boxes are cut to: the input's, or each image's own."""
+    if sizes is None:
+        return float(image_px[0]), float(image_px[1])
+    sizes = ops.cast(sizes, "float32")
+    return sizes[:, 0][:, None], sizes[:, 1][:, None]
+
+
 def _centred(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     boxes = ops.convert_to_tensor(boxes)  # an anchor is NumPy's; not every backend computes with one and a tensor of its own
     width, height = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]

@@ -153,6 +153,12 @@ def _every(x: Tensor, axis: int, begin: int, stride: int, steps: int) -> Tensor:
     return x[:, place] if axis == 1 else x[:, :, place]
 
 
+def by_anchor(outputs: Tensor, values: int) -> Tensor:
+    """(batch, height, width, anchors of a cell · values) to (batch, anchors, values)."""
+    _, height, width, channels = outputs.shape
+    return ops.reshape(outputs, (-1, height * width * (channels // values), values))
+
+
 class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
     """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's.
 
