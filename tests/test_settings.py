@@ -1,0 +1,51 @@
+"""One Settings is one run: what is wrong is refused by name, range and value, and JSON holds them whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unstall.errors import WrongInput
+from unstall.settings import Settings, as_json, as_plain, changed, from_plain, names
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"ratee": 1}, "no setting 'ratee'. Did you mean 'rate'?"),
+        ({"rate": "fast"}, "rate: expected a number from 0 to 100. Received: 'fast'"),
+        ({"rate": float("nan")}, "rate: expected a number"),
+        ({"epochs": 0}, "epochs: expected a whole number from 1"),
+        ({"epochs": 1.5}, "epochs: expected a whole number"),
+        ({"epochs": True}, "epochs: expected a whole number"),
+        ({"backend": "tf"}, "backend: expected one of auto, tensorflow, jax, torch. Received: 'tf'"),
+        ({"augment": "flip"}, "augment: expected a list"),
+        ({"remat": 1}, "remat: expected true or false"),
+        ({"detector": 3}, "detector: expected a table"),
+        ({"batch_size": 16, "micro_batch": 5}, "micro_batch: expected a divisor of batch_size (16). Received: 5"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_what_was_expected(values: dict[str, object], words: str) -> None:
+    with pytest.raises(WrongInput) as refused:
+        from_plain(values, "run.toml: ")
+    assert str(refused.value).startswith("run.toml: ")
+    assert words in str(refused.value)
+
+
+def test_json_holds_them_whole() -> None:
+    settings = Settings(detector={"image_px": [64, 96]}, augment=("flip", "mosaic"), micro_batch=4)
+    assert from_plain(json.loads(as_json(settings))) == settings
+    assert settings.micro_batches == 4
+
+
+@given(st.sampled_from([name for name in names() if name != "micro_batch"]), st.integers(1, 50))
+def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> None:
+    before = Settings()
+    try:
+        after = changed(before, {name: value})
+    except WrongInput:
+        return
+    assert changed(after, {name: as_plain(before)[name]}) == before
