@@ -12,7 +12,7 @@ from unstall.cli import Learning
 
 @click.command("import", cls=Learning, help=__doc__)
 @click.argument("file")
-@click.option("--variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
+@click.option("--variant", "--model", "variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
 @click.option("--out", metavar="PATH", help="The file to write; else VARIANT.safetensors.")
 @click.option(
     "--classes",
