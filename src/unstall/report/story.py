@@ -45,6 +45,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "memory": memory_use(journal),
         "numerics": numerics(journal),
         "ended": _ended(journal),
+        "report": None,  # where its page is, once it is written
     }
 
 

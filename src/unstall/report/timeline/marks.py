@@ -1,0 +1,126 @@
+"""What happened at one moment of a run: faults, stalls, errors, plans, restarts, checkpoints, the end.
+
+An event is known by its name, so that journals of versions with further events are shown as well as can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Any
+
+from unstall.journal.events import Event, StallBegan, StallEnded, StepsEnded
+from unstall.report.timeline.bins import short
+
+Mark = dict[str, Any]
+MOST_OF_A_KIND = 80
+MOST_LETTERS = 600
+
+# Name of the event: kind of the mark, title, what is said of it. Words in braces are fields of the event.
+SHOWN = {
+    "VerdictReached": ("fault", "{cause}", "{summary}"),
+    "UpdateSkipped": ("fault", "update skipped at step {step}", "the {what} was not finite"),
+    "MemoryExhausted": ("fault", "out of memory at step {step}", "{message}"),
+    "LossDiverged": ("fault", "the loss diverged at step {step}", "from {usual_loss} to {loss}"),
+    "CheckpointFailed": ("fault", "a checkpoint could not be written", "{error} {path}"),
+    "CheckpointRefused": ("fault", "a checkpoint was refused", "{why} {path}"),
+    "ExampleSkipped": ("fault", "an example was skipped", "{file}: {why}"),
+    "WorkerReplaced": ("fault", "a worker of the input was replaced", "{why} {file}"),
+    "KernelSpoke": ("fault", "the kernel killed a process", "{line}"),
+    "ErrorRaised": ("error", "{kind}", "{message}"),
+    "PlanMade": ("plan", "plan: {remedy}", "{why}"),
+    "PlanVerified": ("plan", "helped: {remedy}", "{how}"),
+    "PlanUndone": ("plan", "taken back: {remedy}", "{why}"),
+    "RepairsEnded": ("plan", "no further repair", "{why}"),
+    "CheckpointSaved": ("checkpoint", "checkpoint", "{path}"),
+    "CheckpointCompleted": ("checkpoint", "checkpoint of step {step}", "{path}"),
+    "ProcessEnded": ("end", "the end", "exit code {exit_code}, signal {signal}"),
+}
+LATER_MODULES = ("unstall.journal.training", "unstall.journal.plans")
+
+
+class Marks:
+    def __init__(self) -> None:
+        self._marks: dict[str, list[Mark]] = {}
+        self._counts: dict[str, int] = {}
+        self._starts = 0
+        self._stall: tuple[StallBegan, float] | None = None
+        self._has_broken = False
+
+    def take(self, event: Event, moment: float) -> None:
+        name = type(event).__name__
+        if isinstance(event, StepsEnded):
+            self._look_at_loss(event, moment)
+        elif isinstance(event, StallBegan):
+            self._stall = (event, moment)
+        elif isinstance(event, StallEnded):
+            self._end_stall(moment)
+        elif name in {"RunStarted", "TrainingBegan"}:
+            self._take_start(event, moment)
+        elif name in SHOWN:
+            if name != "ErrorRaised" or getattr(event, "fatal", False):  # one that was caught is the program's own affair
+                self._add(*SHOWN[name], event, moment)
+        elif type(event).__module__ in LATER_MODULES:
+            self._add("note", _words(name), "", event, moment)
+
+    def _look_at_loss(self, group: StepsEnded, moment: float) -> None:
+        if group.loss_is_finite is False and not self._has_broken:
+            self._has_broken = True
+            self._add("fault", "the loss is not finite since step {first}", "", group, moment)
+
+    def _take_start(self, event: Event, moment: float) -> None:
+        """The first is the begin; whatever follows has begun again."""
+        begins_again = int(getattr(event, "from_step", 0) or 0) > 0
+        if type(event).__name__ == "RunStarted":
+            begins_again, self._starts = self._starts > 0, self._starts + 1
+        if begins_again:
+            self._add("restart", "begun again", "from step {from_step}" if hasattr(event, "from_step") else "", event, moment)
+
+    def _end_stall(self, until: float) -> None:
+        if self._stall is not None:
+            self._put(self._stalled(*self._stall, until))
+            self._stall = None
+
+    @staticmethod
+    def _stalled(stall: StallBegan, moment: float, until: float) -> Mark:
+        since = max(0.0, moment - (stall.at - stall.since))
+        at_step = f" at step {stall.step}" if stall.step >= 0 else ""
+        what = f"no progress for {until - since:.0f} s{at_step}"
+        return {"at": short(since), "until": short(until), "kind": "stall", "title": what, "detail": stall.phase}
+
+    def _add(self, kind: str, title: str, detail: str, event: Event, moment: float) -> None:
+        fields: dict[str, Any] = defaultdict(str, {key: _said(value) for key, value in vars(event).items()})
+        mark = {
+            "at": short(moment),
+            "kind": kind,
+            "title": title.format_map(fields)[:MOST_LETTERS],
+            "detail": detail.format_map(fields)[:MOST_LETTERS],
+        }
+        if type(event).__name__ == "VerdictReached":
+            mark["cause"] = str(fields["cause"])
+        self._put(mark)
+
+    def _put(self, mark: Mark) -> None:
+        known = self._marks.setdefault(mark["kind"], [])
+        known.append(mark)
+        self._counts[mark["kind"]] = self._counts.get(mark["kind"], 0) + 1
+        if len(known) > MOST_OF_A_KIND:
+            known[1:-1] = known[2:-1:2]  # every second one; the first and the last stay
+
+    def plain(self, seconds: float) -> dict[str, Any]:
+        """All marks in order of time, and how many of each kind there were."""
+        marks = [mark for kind in self._marks.values() for mark in kind]
+        counts = dict(self._counts)
+        if self._stall is not None:
+            marks.append({**self._stalled(*self._stall, seconds), "goes_on": True})
+            counts["stall"] = counts.get("stall", 0) + 1
+        return {"shown": sorted(marks, key=lambda mark: float(mark["at"])), "counts": counts}
+
+
+def _said(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else value
+
+
+def _words(name: str) -> str:
+    """'EpochScored' as 'epoch scored'."""
+    return " ".join(re.findall(r"[A-Z][a-z0-9]*", name)).lower()

@@ -1,0 +1,38 @@
+"""The whole story of a run: what the terminal says, and beside it the run over time, where it stood, and what it was.
+
+It is the JSON of `unstall report`, and all that its page shows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unstall.diagnosis.diagnose import Diagnosis
+from unstall.journal.reader import Journal
+from unstall.report import standing, surroundings
+from unstall.report.story import tell
+from unstall.report.timeline import Timeline
+from unstall.runs import RunFolder
+
+
+def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
+    return {
+        **tell(journal, diagnosis, run.name),
+        "timeline": timeline.plain(journal.now),
+        "stalls": standing.stalls(journal),
+        "error": standing.error(journal),
+        "environment": surroundings.environment(journal),
+        "model": surroundings.model(journal),
+        "input": surroundings.inputs(journal),
+        "settings": _settings(run),
+    }
+
+
+def _settings(run: RunFolder) -> dict[str, Any]:
+    """Of a training of Unstall's own; a program that is only watched has none."""
+    try:
+        settings = json.loads((run.path / "settings.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
