@@ -99,7 +99,9 @@ def test_no_verdict_is_said_in_the_words_of_the_terminal() -> None:
 def test_the_page_names_no_other_file_and_no_address() -> None:
     source = page(*three(BLOCKED))
     elements = Elements(source).found
-    loading = [(tag, a) for tag, a in elements if {"src", "srcset", "data", "action", "background"} & set(a) or tag in {"link", "iframe"}]
+    loading = [
+        (tag, a) for tag, a in elements if {"src", "srcset", "data", "action", "background"} & set(a) or tag in {"link", "iframe"}
+    ]
     assert loading == []
     assert [a["href"] for _, a in elements if "href" in a and not (a["href"] or "").startswith("#")] == []
     assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)", source) == []
@@ -136,7 +138,9 @@ def hostile_events() -> list[Event]:
         *three(thread(*frames, name=HOSTILE)),
         ProgramStarted(at=T0, python=HOSTILE, argv=[HOSTILE]),
         FrameworkLoaded(at=T0 + 1, name=HOSTILE, version=HOSTILE),
-        ModelDescribed(at=T0 + 2, facts={"model": HOSTILE, "layers": [layer], "losses": [{"name": HOSTILE}], "optimizer": HOSTILE}),
+        ModelDescribed(
+            at=T0 + 2, facts={"model": HOSTILE, "layers": [layer], "losses": [{"name": HOSTILE}], "optimizer": HOSTILE}
+        ),
         InputDescribed(at=T0 + 2, kind=HOSTILE, where=HOSTILE, arguments={HOSTILE: HOSTILE}),
         WeightsSampled(at=T0 + 3, facts={"weights": [weight]}),
         PipelineMeasured(at=T0 + 3, seconds=1, nodes=[node], stages=[{"name": HOSTILE, "where": HOSTILE, "does": []}]),
@@ -181,8 +185,13 @@ def test_the_largest_page_is_small_enough() -> None:
     for second in range(1, 1500):
         at = T0 + second * 600
         logs = {f"{'metric_' * 10}{number}": second / 3 for number in range(40)}
-        weights = [{"name": f"{'deep/' * 20}{n}/k", "shape": [9], "rms": 1 / 3, "step": 1 / 7, "gradient": second / 7} for n in range(32)]
-        nodes = [{"name": f"{'stage_' * 20}{n}", "elements": second, "seconds": second / 7, "at_a_time": 1, "buffered": second} for n in range(30)]
+        weights = [
+            {"name": f"{'deep/' * 20}{n}/k", "shape": [9], "rms": 1 / 3, "step": 1 / 7, "gradient": second / 7} for n in range(32)
+        ]
+        nodes = [
+            {"name": f"{'stage_' * 20}{n}", "elements": second, "seconds": second / 7, "at_a_time": 1, "buffered": second}
+            for n in range(30)
+        ]
         events += [
             StepsEnded(at=at, first=second, last=second, seconds=300.123, busy_s=200.77, longest_s=250, wait_s=77.7, waited_steps=1, loss=second / 7),
             EpochEnded(at=at, logs=dict(logs)),

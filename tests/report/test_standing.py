@@ -18,14 +18,21 @@ def test_threads_in_which_the_users_code_stands_come_first() -> None:
 def test_the_users_frames_are_told_apart_with_the_text_of_their_lines() -> None:
     (stall,) = stalls(stuck(*three(MINE), source("loader.py", 57, text="data = get(url)")))
     (row,) = stall["threads"]
-    assert [(frame["where"], frame["function"], frame["text"]) for frame in row["yours"]] == [("loader.py:57", "load", "data = get(url)")]
+    assert [(frame["where"], frame["function"], frame["text"]) for frame in row["yours"]] == [
+        ("loader.py:57", "load", "data = get(url)")
+    ]
     assert [frame["function"] for frame in row["frames"]] == ["get", "load"]
 
 
 def test_a_sample_with_native_frames_is_preferred_and_says_the_library() -> None:
     deep = stacks(thread(native("RunSync"), *MINE["frames"], name="reader", id=8), at=110, native=True)
     (stall,) = stalls(stuck(*three(MINE)[:1], deep, *three(MINE)[2:]))
-    assert stall["threads"][0]["frames"][0] == {"function": "RunSync", "where": "libtensorflow_cc.so.2", "yours": False, "text": ""}
+    assert stall["threads"][0]["frames"][0] == {
+        "function": "RunSync",
+        "where": "libtensorflow_cc.so.2",
+        "yours": False,
+        "text": "",
+    }
 
 
 def test_a_stall_that_ended_has_its_own_samples_only() -> None:

@@ -57,7 +57,11 @@ def test_a_model_is_its_layers_and_how_it_is_trained() -> None:
 def test_stages_of_the_input_are_told_with_their_lines() -> None:
     stage = {"name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:12", "arguments": {"function": "load"}, "does": []}
     node = {"name": "Map", "elements": 5, "seconds": 2.5, "at_a_time": 4, "buffered": 1}
-    told = inputs(journal(started(), InputDescribed(at=T0, kind="tf.data"), PipelineMeasured(at=T0 + 3, seconds=3, stages=[stage], nodes=[node])))
+    told = inputs(
+        journal(
+            started(), InputDescribed(at=T0, kind="tf.data"), PipelineMeasured(at=T0 + 3, seconds=3, stages=[stage], nodes=[node])
+        )
+    )
     assert told["kind"] == "tf.data"
     assert told["stages"] == [
         {"stage": "load in the map", "where": "train.py:12", "seconds": 2.5, "elements": 5, "at_a_time": 4, "waiting": 1}

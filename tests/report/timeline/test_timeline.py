@@ -113,7 +113,10 @@ def test_a_loss_over_many_decades_has_a_scale_of_decades() -> None:
 
 
 def weights(at: float, **gradients: float) -> WeightsSampled:
-    told = [{"name": f"net/{name}/kernel", "shape": [4], "rms": 1.0, "step": 0.01, "gradient": value} for name, value in gradients.items()]
+    told = [
+        {"name": f"net/{name}/kernel", "shape": [4], "rms": 1.0, "step": 0.01, "gradient": value}
+        for name, value in gradients.items()
+    ]
     return WeightsSampled(at=T0 + at, step=1, facts={"learning_rate": 0.1, "weights": told})
 
 
@@ -150,7 +153,9 @@ def test_host_memory_stands_against_the_limit_that_binds() -> None:
 def test_each_device_has_its_lines_and_cards_of_one_size_one_limit() -> None:
     ours = {"pid": 1, "bytes": 10 << 30, "ours": True}
     cards = [
-        DeviceSampled(at=T0 + 2, index=index, name="H200", used_bytes=20 << 30, total_bytes=140 << 30, busy_percent=50, processes=[ours])
+        DeviceSampled(
+            at=T0 + 2, index=index, name="H200", used_bytes=20 << 30, total_bytes=140 << 30, busy_percent=50, processes=[ours]
+        )
         for index in range(2)
     ]
     found = plot("device_memory", started(), *cards)
@@ -281,4 +286,10 @@ def test_every_plot_has_a_table_of_a_few_rows() -> None:
 
 
 def test_a_journal_of_nothing_gives_no_plots() -> None:
-    assert told() == {"began": None, "seconds": 0.0, "plots": [], "marks": {"shown": [], "counts": {}}, "steps": {"t": [], "mean": []}}
+    assert told() == {
+        "began": None,
+        "seconds": 0.0,
+        "plots": [],
+        "marks": {"shown": [], "counts": {}},
+        "steps": {"t": [], "mean": []},
+    }
