@@ -167,6 +167,13 @@ def test_texts_of_the_program_become_no_elements_and_end_no_script(tmp_path: Pat
     assert names == {HOSTILE}
 
 
+def test_codes_that_colour_a_terminal_are_left_out() -> None:
+    error = ErrorRaised(at=T0 + 111, kind="ValueError", message="\x1b[1mshapes\x1b[0m of `x`", frames=[], fatal=True)
+    source = page(error, VerdictReached(at=T0 + 50, cause="\x1b[31mred"))
+    assert "\x1b" not in source and "\\u001b" not in source
+    assert "ValueError: shapes of `x`" in source
+
+
 def test_embedded_data_is_the_same_data_and_holds_nothing_that_ends_a_script() -> None:
     data = {"name": HOSTILE, "loss": float("nan")}
     written = embedded(data)

@@ -40,6 +40,7 @@ def render_run(story: dict[str, Any]) -> str:
             headline=text.headline(story),
             no_verdict=None if story["verdicts"] else text.no_verdict(story),
             is_well=text.is_well(story),
+            causes=[verdict["cause"] for verdict in story["verdicts"]],
             not_seen=text.not_seen(story),
             summary=[line for line in text.summary_lines(story) if line[0] != "report"],
             style=style,
@@ -91,9 +92,16 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(str(TEMPLATES))
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
+    )
     environment.filters.update(code=_with_code, duration=text.duration, size=text.size, amount=_amount, clock=_clock)
     return environment
+
+
+def _finally(value: object) -> object:
+    """What a template is about to write. Only plain texts are touched: markup is ours."""
+    return text.printable(value) if type(value) is str else value
 
 
 def _with_code(words: str) -> Markup:
@@ -102,7 +110,7 @@ def _with_code(words: str) -> Markup:
 
     parts = [
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(words.split("`"))
+        for number, part in enumerate(text.printable(words).split("`"))
     ]
     return Markup("").join(parts)
 

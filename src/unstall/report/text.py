@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ COLOUR = {
     "running": "green",
 }
 MOST_NOT_SEEN = 4
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -176,6 +178,11 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _share(seconds: float | None, total: float) -> str:
     return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
+
+
+def printable(words: str) -> str:
+    """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
+    return _CODES.sub("", words)
 
 
 def duration(seconds: float) -> str:

@@ -9,7 +9,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from unstall.journal.events import Event, StallBegan, StallEnded, StepsEnded
+from unstall.journal.events import Event, ProcessEnded, StallBegan, StallEnded, StepsEnded
+from unstall.report.text import printable
 from unstall.report.timeline.bins import short
 
 Mark = dict[str, Any]
@@ -34,7 +35,6 @@ SHOWN = {
     "RepairsEnded": ("plan", "no further repair", "{why}"),
     "CheckpointSaved": ("checkpoint", "checkpoint", "{path}"),
     "CheckpointCompleted": ("checkpoint", "checkpoint of step {step}", "{path}"),
-    "ProcessEnded": ("end", "the end", "exit code {exit_code}, signal {signal}"),
 }
 LATER_MODULES = ("unstall.journal.training", "unstall.journal.plans")
 
@@ -55,6 +55,9 @@ class Marks:
             self._stall = (event, moment)
         elif isinstance(event, StallEnded):
             self._end_stall(moment)
+        elif isinstance(event, ProcessEnded):
+            by_signal = event.signal is not None
+            self._add("end", "the end", "by signal {signal}" if by_signal else "exit code {exit_code}", event, moment)
         elif name in {"RunStarted", "TrainingBegan"}:
             self._take_start(event, moment)
         elif name in SHOWN:
@@ -97,7 +100,7 @@ class Marks:
             "detail": detail.format_map(fields)[:MOST_LETTERS],
         }
         if type(event).__name__ == "VerdictReached":
-            mark["cause"] = str(fields["cause"])
+            mark["cause"] = str(fields["cause"])[:MOST_LETTERS]
         self._put(mark)
 
     def _put(self, mark: Mark) -> None:
@@ -118,7 +121,9 @@ class Marks:
 
 
 def _said(value: object) -> object:
-    return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else value
+    if isinstance(value, str):
+        return printable(value)
+    return f"{value:.4g}" if isinstance(value, float) else "not known" if value is None else value
 
 
 def _words(name: str) -> str:

@@ -49,6 +49,7 @@ function hideTips() {
 
 // A line through all plots; the values in the one that is looked at.
 function lookAt(view, moment) {
+  page.looked = view;
   page.moment = Math.min(page.range.to, Math.max(page.range.from, moment));
   for (const each of page.views) {
     const svg = each.stage.querySelector("svg");

@@ -1,12 +1,13 @@
 // The page: its data, its plots, light and dark.
 
-const page = { timeline: JSON.parse(document.getElementById("timeline").textContent), views: [], range: null, moment: null };
+const page = { timeline: JSON.parse(document.getElementById("timeline").textContent), views: [], range: null, looked: null, moment: null };
 
 function drawAll() {
   for (const view of page.views) view.frame = drawPlot(view.plot, view.stage, page.timeline, page.range);
   const { from, to } = page.range;
   const isWhole = to - from >= page.timeline.seconds - 1e-6;
   document.getElementById("whole").disabled = isWhole;
+  if (page.moment !== null) lookAt(page.looked, page.moment);
   document.getElementById("range").textContent = isWhole ? `${asClock(to)} in all` : `${asClock(from, to - from)} – ${asClock(to, to - from)}`;
 }
 
