@@ -15,6 +15,11 @@ def test_threads_in_which_the_users_code_stands_come_first() -> None:
     assert (stall["step"], stall["phase"], stall["seconds"], stall["goes_on"]) == (381, "train", 12.0, True)
 
 
+def test_the_thread_that_a_verdict_names_comes_before_all_others() -> None:
+    (stall,) = stalls(stuck(*three(LIBRARY, MINE, MAIN)), named=["loader.py:57", None])
+    assert [row["name"] for row in stall["threads"]] == ["reader", "MainThread", "pool"]
+
+
 def test_the_users_frames_are_told_apart_with_the_text_of_their_lines() -> None:
     (stall,) = stalls(stuck(*three(MINE), source("loader.py", 57, text="data = get(url)")))
     (row,) = stall["threads"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from unstall.diagnosis.failures import fatal_error
@@ -16,8 +17,8 @@ MOST_LETTERS = 240  # of a name
 MOST_MESSAGE = 4000
 
 
-def stalls(journal: Journal) -> list[dict[str, Any]]:
-    """The last ones first. The samples are the last that were taken in each: Python's own, or with native frames."""
+def stalls(journal: Journal, named: Collection[str | None] = ()) -> list[dict[str, Any]]:
+    """The last ones first. `named` are the places that the verdicts name: the threads that stand there come before all others."""
     told = []
     ends = journal.of(StallEnded)
     for began in reversed(journal.of(StallBegan)[-MOST_STALLS:]):
@@ -30,14 +31,14 @@ def stalls(journal: Journal) -> list[dict[str, Any]]:
                 "step": began.step if began.step >= 0 else None,
                 "seconds": max(0.0, until - began.since),
                 "goes_on": ended is None,
-                "threads": _threads(journal, began.since, until),
+                "threads": _threads(journal, began.since, until, named),
             }
         )
     return told
 
 
-def _threads(journal: Journal, since: float, until: float) -> list[dict[str, Any]]:
-    """One sample of each process: the native one if there is one. Threads in which the user's code stands come first."""
+def _threads(journal: Journal, since: float, until: float, named: Collection[str | None]) -> list[dict[str, Any]]:
+    """The last sample of each process, with native frames if there is one. Threads in which the user's code stands come first."""
     samples: dict[int, StackSampled] = {}
     for sample in journal.of(StackSampled):
         known = samples.get(sample.pid)
@@ -46,7 +47,7 @@ def _threads(journal: Journal, since: float, until: float) -> list[dict[str, Any
     source = _source(journal)
     folder = program_folder(journal)
     rows = [_thread(thread, sample, source, folder) for sample in samples.values() for thread in sample.threads]
-    rows.sort(key=lambda row: (not row["yours"], not row["main"]))
+    rows.sort(key=lambda row: (not any(frame["where"] in named for frame in row["yours"]), not row["yours"], not row["main"]))
     return rows[:MOST_THREADS]
 
 

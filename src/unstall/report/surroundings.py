@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.pipelines import pipelines
+from unstall.diagnosis.pipelines import pipelines, short
 from unstall.diagnosis.stacks import program_folder
 from unstall.journal.events import (
     DeviceSampled,
@@ -63,7 +63,7 @@ def model(journal: Journal) -> dict[str, Any] | None:
         "layers_left_out": max(0, len(layers) - MOST_LAYERS),
         "losses": [loss.get("name") for loss in facts.get("losses") or [] if isinstance(loss, dict)],
         "optimizer": facts.get("optimizer"),
-        "compiled_at": facts.get("compiled_at"),
+        "compiled_at": short(facts.get("compiled_at"), program_folder(journal)),
         "backend": fit.backend if fit else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
@@ -76,7 +76,7 @@ def inputs(journal: Journal) -> dict[str, Any]:
     last = described[-1] if described else None
     return {
         "kind": last.kind if last else None,
-        "where": last.where if last else None,
+        "where": short(last.where, program_folder(journal)) if last else None,
         "batches": last.batches if last else None,
         "arguments": last.arguments if last else {},
         "stages": (_own_stages(journal) or _stages(journal))[:MOST_STAGES],

@@ -17,10 +17,11 @@ from unstall.runs import RunFolder
 
 
 def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
+    story = tell(journal, diagnosis, run.name)
     return {
-        **tell(journal, diagnosis, run.name),
+        **story,
         "timeline": timeline.plain(journal.now),
-        "stalls": standing.stalls(journal),
+        "stalls": standing.stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
         "error": standing.error(journal),
         "environment": surroundings.environment(journal),
         "model": surroundings.model(journal),

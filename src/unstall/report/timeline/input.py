@@ -10,6 +10,7 @@ from unstall.report.timeline.plots import Plot, line_plot
 
 MOST_POINTS = 300
 MOST_STAGES = 12
+LEAST_THREADS = 0.01  # a stage that never does more is not worth a line
 OWN_STAGES = {"read": "read_s", "decode": "decode_s", "augment": "augment_s", "batch": "batch_s", "transfer": "transfer_s"}
 
 
@@ -47,7 +48,9 @@ class Input:
         passed = seconds - self._before_s
         if passed > 0:
             for name, done in work.items():
-                self._work.add(name, moment, max(0.0, done - self._before.get(name, 0.0)) / passed)
+                threads = max(0.0, done - self._before.get(name, 0.0)) / passed
+                if threads >= LEAST_THREADS or name in self._work.series:
+                    self._work.add(name, moment, threads)
         self._before, self._before_s = work, seconds
 
     def plots(self, seconds: float) -> list[Plot | None]:

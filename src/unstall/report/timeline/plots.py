@@ -45,7 +45,7 @@ def _spans_decades(lines: list[dict[str, Any]]) -> bool:
     """Whether a scale of equal steps would press most of it flat against the axis."""
     low = min(min(line.get("low", line["mean"])) for line in lines)
     high = max(max(line.get("high", line["mean"])) for line in lines)
-    return low > 0 and high / low >= LOG_FROM
+    return bool(low > 0 and high / low >= LOG_FROM)
 
 
 def area_plot(name: str, title: str, bin_s: float, seconds: float, sums: Mapping[str, list[float]], note: str) -> Plot:
