@@ -17,7 +17,7 @@ from unstall.runs import RunFolder
 
 
 def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
-    story = tell(journal, diagnosis, run.name)
+    story = timeline.exact(tell(journal, diagnosis, run.name), journal.now)
     return {
         **story,
         "timeline": timeline.plain(journal.now),

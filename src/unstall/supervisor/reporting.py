@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.supervisor.watch import Watch
 
 MOST_S = 5.0  # the caller waits for the end of the run, not for a page; on a disk that hangs it would wait for ever
+
+
+def told_exactly(watch: Watch, story: dict[str, Any]) -> dict[str, Any]:
+    """With the sums of the whole run, where they are known."""
+    if watch.is_timeline_broken:
+        return story
+    return watch.guarded("timeline", lambda: watch.timeline.exact(story, watch.journal.now)) or story
 
 
 def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:

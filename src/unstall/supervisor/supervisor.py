@@ -22,7 +22,7 @@ from unstall.report import text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
-from unstall.supervisor.reporting import write_report
+from unstall.supervisor.reporting import told_exactly, write_report
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -117,7 +117,7 @@ class Teller:
 
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
-        story = tell(watch.journal, diagnosis, self._run.name)
+        story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
         report = write_report(watch, diagnosis)
         if report is not None:

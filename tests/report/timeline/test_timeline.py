@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, stalled, started, steps
+from unstall.diagnosis.diagnose import diagnose
 from unstall.journal.events import (
     CheckpointSaved,
     DeviceSampled,
@@ -23,8 +24,15 @@ from unstall.journal.events import (
     WeightsSampled,
 )
 from unstall.report.numbers import time_split
+from unstall.report.story import tell
 from unstall.report.timeline import Timeline, of_journal
 from unstall.report.timeline.weights import groups
+
+
+def of_stream(events: list[Event]) -> Timeline:
+    timeline = Timeline()
+    timeline.extend(events)
+    return timeline
 
 
 def told(*events: Event, now: float | None = None) -> dict[str, Any]:
@@ -273,6 +281,27 @@ def test_a_million_steps_give_no_more_points_than_a_thousand() -> None:
     for name in ("step_time", "loss"):
         assert 400 <= len(by_name[name]["lines"][0]["t"]) <= 1000
     assert max(by_name["step_time"]["lines"][0]["high"]) == 60.0
+
+
+def test_the_sums_of_a_long_run_are_those_of_all_its_steps() -> None:
+    """A journal in memory keeps some thousand groups of steps; the terminal's figures must not be of these alone."""
+    events = [started(), *(steps(number, number, at=2.0 * number, each_s=1.5, wait_s=0.5) for number in range(1, 12_000))]
+    events.append(host(9_000, rss_bytes=5 << 30))
+    known = journal(*events)
+    story = of_stream(events).exact(tell(known, diagnose(known)), known.now)
+    assert story["time"]["input"] == pytest.approx(0.5 * 11_999, rel=1e-3)
+    assert story["time"]["compute"] == pytest.approx(11_999, rel=1e-3)
+    assert story["time"]["total"] == known.now - T0
+    assert story["memory"]["host_peak_bytes"] == 5 << 30
+
+
+def test_a_short_run_is_told_exactly_as_before() -> None:
+    cards = [DeviceSampled(at=T0 + 2, index=index, name="H200", used_bytes=index, total_bytes=9) for index in (1, 0)]
+    known = journal(started(), steps(0, 0, at=5, each_s=4), steps(1, 9, at=9), stalled(since=9, at=18), host(3), *cards, now=40)
+    story = tell(known, diagnose(known))
+    exact = of_journal(known).exact(story, known.now)
+    assert exact["time"] == pytest.approx(story["time"])
+    assert exact["memory"] == story["memory"]
 
 
 def test_every_plot_has_a_table_of_a_few_rows() -> None:

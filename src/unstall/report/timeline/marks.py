@@ -43,6 +43,8 @@ class Marks:
     def __init__(self) -> None:
         self._marks: dict[str, list[Mark]] = {}
         self._counts: dict[str, int] = {}
+        self._every: dict[str, int] = {}
+        self._last: dict[str, Mark] = {}
         self._starts = 0
         self._stall: tuple[StallBegan, float] | None = None
         self._has_broken = False
@@ -104,15 +106,20 @@ class Marks:
         self._put(mark)
 
     def _put(self, mark: Mark) -> None:
-        known = self._marks.setdefault(mark["kind"], [])
-        known.append(mark)
-        self._counts[mark["kind"]] = self._counts.get(mark["kind"], 0) + 1
-        if len(known) > MOST_OF_A_KIND:
-            known[1:-1] = known[2:-1:2]  # every second one; the first and the last stay
+        """Of many marks every second one is kept, then every fourth, and so on; and the last."""
+        kind = mark["kind"]
+        known, count = self._marks.setdefault(kind, []), self._counts.get(kind, 0)
+        self._counts[kind], self._last[kind] = count + 1, mark
+        if count % self._every.setdefault(kind, 1) == 0:
+            known.append(mark)
+        if len(known) >= MOST_OF_A_KIND:
+            del known[1::2]
+            self._every[kind] *= 2
 
     def plain(self, seconds: float) -> dict[str, Any]:
         """All marks in order of time, and how many of each kind there were."""
         marks = [mark for kind in self._marks.values() for mark in kind]
+        marks += [last for kind, last in self._last.items() if last is not self._marks[kind][-1]]
         counts = dict(self._counts)
         if self._stall is not None:
             marks.append({**self._stalled(*self._stall, seconds), "goes_on": True})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from unstall.journal.events import DeviceSampled, Event, HostSampled
 from unstall.report.timeline.bins import Named, Series
 from unstall.report.timeline.plots import Plot, line_plot
@@ -19,6 +21,8 @@ class Memory:
         self._devices = Named(MOST_DEVICE_POINTS, 2 * MOST_DEVICES)
         self._device_limits: dict[str, int] = {}
         self._busy = Named(MOST_DEVICE_POINTS, MOST_DEVICES)
+        self._host_peak: int | None = None
+        self._device_peaks: dict[int, int] = {}
 
     def take(self, event: Event, moment: float) -> None:
         if isinstance(event, HostSampled):
@@ -27,6 +31,7 @@ class Memory:
             self._take_device(event, moment)
 
     def _take_host(self, host: HostSampled, moment: float) -> None:
+        self._host_peak = max(self._host_peak or 0, host.rss_bytes)
         self._host.add("the program", moment, host.rss_bytes)
         if host.cgroup_limit_bytes:
             self._host.add("its control group", moment, host.cgroup_used_bytes)
@@ -38,6 +43,7 @@ class Memory:
 
     def _take_device(self, device: DeviceSampled, moment: float) -> None:
         name = f"{device.name} {device.index}".strip()
+        self._device_peaks[device.index] = max(self._device_peaks.get(device.index, 0), device.used_bytes)
         ours = [process.get("bytes") or 0 for process in device.processes if process.get("ours")]
         self._devices.add(f"{name}, in use", moment, device.used_bytes)
         if ours:
@@ -45,6 +51,14 @@ class Memory:
         if name in self._device_limits or len(self._device_limits) < MOST_DEVICES:
             self._device_limits[name] = device.total_bytes
         self._busy.add(name, moment, device.busy_percent)
+
+    def peaks(self, told: dict[str, Any]) -> dict[str, Any]:
+        """What is told of memory, with the peaks of all samples, where a journal in memory keeps some."""
+        peaks = [peak for _, peak in sorted(self._device_peaks.items())]
+        if len(peaks) != len(told["devices"]):
+            return {**told, "host_peak_bytes": self._host_peak}
+        devices = [{**device, "peak_bytes": peak} for device, peak in zip(told["devices"], peaks, strict=True)]
+        return {**told, "host_peak_bytes": self._host_peak, "devices": devices}
 
     def plots(self, seconds: float) -> list[Plot | None]:
         limits = {"limit": float(self._host_limit)} if self._host_limit else {}

@@ -76,12 +76,22 @@ class Spent:
     def plots(self, seconds: float) -> list[Plot | None]:
         return [self._areas(seconds), line_plot("step_time", "Time of a step", "s", {"a step": self._step_seconds}, seconds)]
 
-    def _areas(self, seconds: float) -> Plot | None:
-        if not any(self._spans.sums.values()) and self._stalled_at is None:
-            return None
+    def split(self, seconds: float) -> dict[str, float | None]:
+        """Of all events, where a journal in memory keeps some: the sums of `time_split`."""
+        told: dict[str, float | None] = {kind: sum(sums) for kind, sums in self._up_to(seconds).sums.items()}
+        return {**told, "input": told["input"] if self._is_input_measured else None, "total": seconds}
+
+    def _up_to(self, seconds: float) -> Spans:
+        """With what is only known now: the stall that goes on, and what is left."""
         spans = self._spans.copy()
         if self._stalled_at is not None and self._stalled_at < seconds:
             spans.add("stuck", self._stalled_at, seconds, seconds - self._stalled_at)
         spans.fill_up("other", seconds)
+        return spans
+
+    def _areas(self, seconds: float) -> Plot | None:
+        if not any(self._spans.sums.values()) and self._stalled_at is None:
+            return None
+        spans = self._up_to(seconds)
         note = WHAT_IT_IS if self._is_input_measured else f"{WHAT_IT_IS} {NOT_MEASURED}"
         return area_plot("time", "Where the time went", spans.width_s, seconds, spans.sums, note)

@@ -30,7 +30,8 @@ class Timeline:
         self._last_at = 0.0
         self._marks = Marks()
         self._spent = Spent()
-        self._parts: tuple[Part, ...] = (self._spent, Numbers(), Weights(), Memory(), Input())
+        self._memory = Memory()
+        self._parts: tuple[Part, ...] = (self._spent, Numbers(), Weights(), self._memory, Input())
 
     def extend(self, events: Iterable[Event]) -> None:
         """In order of time, as far as that is known: the first one is the begin of the run."""
@@ -45,6 +46,13 @@ class Timeline:
 
     def _moment(self, at: float) -> float:
         return max(0.0, at - (self.began or 0.0))
+
+    def exact(self, story: dict[str, Any], now: float) -> dict[str, Any]:
+        """The story with the sums of the whole run: a long one is thinned out in the journal that it was told from."""
+        if self.began is None:
+            return story
+        seconds = self._moment(max(now, self._last_at))
+        return {**story, "time": self._spent.split(seconds), "memory": self._memory.peaks(story["memory"])}
 
     def plain(self, now: float | None = None) -> dict[str, Any]:
         """Moments are seconds from `began`. `now`: up to when the run is known, where that is later than its last event."""

@@ -4,6 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 64, RIGHT = 12, TOP = 16, BOTTOM = 22;
 const COLOURS = 8;
 const FEW_POINTS = 80;
+const QUIET = new Set(["checkpoint", "note"]);  // marks that no line is drawn for: there may be many
 
 function svgElement(name, attributes, parent) {
   const made = document.createElementNS(SVG, name);
@@ -141,11 +142,11 @@ function drawStalls(group, timeline, { inner, x }) {
 function drawMarks(svg, timeline, { inner, x }, range) {
   timeline.marks.shown.forEach((mark, number) => {
     if (mark.at < range.from || mark.at > range.to) return;
-    const place = x(mark.at);
-    svgElement("line", { class: `mark-line mark-${mark.kind}`, x1: place, x2: place, y1: inner.top, y2: inner.bottom }, svg);
+    const place = x(mark.at), isQuiet = QUIET.has(mark.kind);
+    if (!isQuiet) svgElement("line", { class: `mark-line mark-${mark.kind}`, x1: place, x2: place, y1: inner.top, y2: inner.bottom }, svg);
     const link = svgElement("a", { href: evidenceOf(mark, number), tabindex: "-1" }, svg);
     svgElement("title", {}, link).textContent = `${asClock(mark.at)} ${mark.title}`;
-    svgElement("path", { class: `mark-${mark.kind}`, d: `M${place - 5} 3 h10 l-5 10 z` }, link);
+    svgElement("path", { class: `mark-${mark.kind}`, d: isQuiet ? `M${place - 3} 7 h6 l-3 6 z` : `M${place - 5} 3 h10 l-5 10 z` }, link);
   });
 }
 

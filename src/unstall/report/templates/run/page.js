@@ -42,6 +42,12 @@ function setUpTheme() {
   name();
 }
 
+// What a link leads to may lie in details that are closed.
+window.addEventListener("hashchange", () => {
+  const folded = document.getElementById(location.hash.slice(1))?.closest("details");
+  if (folded) { folded.open = true; document.getElementById(location.hash.slice(1)).scrollIntoView(); }
+});
+
 // Details are opened for print: paper cannot be clicked.
 window.addEventListener("beforeprint", () => { for (const each of document.querySelectorAll(".thread details")) each.open = true; });
 
