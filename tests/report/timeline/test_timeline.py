@@ -114,6 +114,24 @@ def test_losses_of_steps_and_epochs_and_the_figures_have_their_plots() -> None:
     assert lines("rate", *events) == {"learning rate": [0.01]}
 
 
+def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> None:
+    told = {
+        "loss": 3.0,
+        "box_loss": 1.0,
+        "class_loss": 2.0,
+        "gradient_norm": 7.0,
+        "rate": 0.02,
+        "AP": 0.3,
+        "score_s": 4.0,
+        "learn_s": 60.0,
+    }
+    events = [started(), EpochEnded(at=T0 + 9, logs={**told})]
+    assert lines("loss", *events) == {"mean of an epoch": [3.0], "box_loss": [1.0], "class_loss": [2.0]}
+    assert lines("gradient_norm", *events) == {"mean of an epoch": [7.0]}
+    assert lines("figures", *events) == {"AP": [0.3]}
+    assert lines("rate", *events) == {"learning rate": [0.02]}
+
+
 def test_a_loss_over_many_decades_has_a_scale_of_decades() -> None:
     many = [steps(place, place, at=place, loss=10.0**-place) for place in range(1, 6)]
     assert plot("loss", started(), *many)["is_log"]
@@ -234,16 +252,34 @@ class PlanMade(Event):
 
 @dataclass(frozen=True)
 class EpochScored(Event):
+    epoch: int = 0
     figures: dict[str, float | None] = field(default_factory=dict)
-    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainingBegan(Event):
+    from_step: int = 0
+
+
+@dataclass(frozen=True)
+class CheckpointCompleted(Event):
+    step: int = 0
 
 
 def test_events_of_repairing_and_of_the_trainer_are_known_by_name() -> None:
     plan = PlanMade(at=T0 + 5, remedy="shrink_batch", why="out of memory")
-    scored = EpochScored(at=T0 + 9, figures={"AP": 0.31, "AP75": None}, seconds=2.0)
-    assert marks(started(), plan) == [("plan", "plan: shrink_batch")]
+    scored = EpochScored(at=T0 + 9, epoch=3, figures={"AP": 0.31, "AP75": None})
+    assert marks(started(), plan, scored) == [("plan", "plan: shrink_batch"), ("note", "epoch 3 scored")]
     assert lines("figures", started(), scored) == {"AP": [0.31]}
-    assert seconds_of(plot("time", started(), scored, now=10))["validation"] == pytest.approx(2, abs=0.05)
+
+
+def test_the_trainer_begins_again_from_a_checkpoint_and_each_checkpoint_is_one_mark() -> None:
+    first, again = TrainingBegan(at=T0 + 1), TrainingBegan(at=T0 + 9, from_step=40)
+    saved, completed = CheckpointSaved(at=T0 + 5, seconds=0.1), CheckpointCompleted(at=T0 + 6, step=40)
+    assert marks(started(), first, saved, completed, again) == [
+        ("checkpoint", "checkpoint of step 40"),
+        ("restart", "begun again"),
+    ]
 
 
 def test_many_checkpoints_are_thinned_out_and_still_counted() -> None:

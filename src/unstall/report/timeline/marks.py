@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from unstall.journal.events import Event, ProcessEnded, StallBegan, StallEnded, StepsEnded
+from unstall.journal.events import CheckpointSaved, ErrorRaised, Event, ProcessEnded, StallBegan, StallEnded, StepsEnded
 from unstall.report.text import printable
 from unstall.report.timeline.bins import short
 
@@ -34,6 +34,7 @@ SHOWN = {
     "PlanUndone": ("plan", "taken back: {remedy}", "{why}"),
     "RepairsEnded": ("plan", "no further repair", "{why}"),
     "CheckpointSaved": ("checkpoint", "checkpoint", "{path}"),
+    "EpochScored": ("note", "epoch {epoch} scored", ""),
     "CheckpointCompleted": ("checkpoint", "checkpoint of step {step}", "{path}"),
 }
 LATER_MODULES = ("unstall.journal.training", "unstall.journal.plans")
@@ -48,6 +49,7 @@ class Marks:
         self._starts = 0
         self._stall: tuple[StallBegan, float] | None = None
         self._has_broken = False
+        self._is_our_trainer = False
 
     def take(self, event: Event, moment: float) -> None:
         name = type(event).__name__
@@ -62,11 +64,16 @@ class Marks:
             self._add("end", "the end", "by signal {signal}" if by_signal else "exit code {exit_code}", event, moment)
         elif name in {"RunStarted", "TrainingBegan"}:
             self._take_start(event, moment)
-        elif name in SHOWN:
-            if name != "ErrorRaised" or getattr(event, "fatal", False):  # one that was caught is the program's own affair
-                self._add(*SHOWN[name], event, moment)
+        elif name in SHOWN and self._is_worth_a_mark(event):
+            self._add(*SHOWN[name], event, moment)
         elif type(event).__module__ in LATER_MODULES:
             self._add("note", _words(name), "", event, moment)
+
+    def _is_worth_a_mark(self, event: Event) -> bool:
+        """An error that was caught is the program's own affair; of a checkpoint of our own trainer the end is told, too."""
+        if isinstance(event, ErrorRaised):
+            return event.fatal
+        return not (isinstance(event, CheckpointSaved) and self._is_our_trainer)
 
     def _look_at_loss(self, group: StepsEnded, moment: float) -> None:
         if group.loss_is_finite is False and not self._has_broken:
@@ -75,6 +82,7 @@ class Marks:
 
     def _take_start(self, event: Event, moment: float) -> None:
         """The first is the begin; whatever follows has begun again."""
+        self._is_our_trainer = self._is_our_trainer or type(event).__name__ == "TrainingBegan"
         begins_again = int(getattr(event, "from_step", 0) or 0) > 0
         if type(event).__name__ == "RunStarted":
             begins_again, self._starts = self._starts > 0, self._starts + 1

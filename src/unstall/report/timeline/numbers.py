@@ -9,15 +9,19 @@ from unstall.report.timeline.plots import Plot, line_plot
 MOST_POINTS = 1000
 MOST_FIGURES = 12
 MOST_FIGURE_POINTS = 300
-RATES = frozenset({"learning_rate", "lr"})
+MOST_LOSSES = 8
+RATES = frozenset({"learning_rate", "lr", "rate"})
+GRADIENT_NORM = "gradient_norm"  # of all weights, as the project's own trainer tells it
+NO_FIGURES = frozenset({"learn_s", "score_s", "skipped_updates"})  # that trainer's, which stand in other plots
 LOSSES = {"loss": "mean of an epoch", "val_loss": "validation"}
 
 
 class Numbers:
     def __init__(self) -> None:
-        self._losses = Named(MOST_POINTS, 3)
+        self._losses = Named(MOST_POINTS, MOST_LOSSES)
         self._figures = Named(MOST_FIGURE_POINTS, MOST_FIGURES)
         self._rate = Series(MOST_POINTS)
+        self._norm = Series(MOST_POINTS)
 
     def take(self, event: Event, moment: float) -> None:
         if isinstance(event, StepsEnded) and event.phase == "train":
@@ -34,14 +38,17 @@ class Numbers:
         for name, value in epoch.logs.items():
             if name in RATES:
                 self._rate.add(moment, value)
-            elif name in LOSSES:
-                self._losses.add(LOSSES[name], moment, value)
-            else:
+            elif name in LOSSES or name.endswith("_loss"):
+                self._losses.add(LOSSES.get(name, name), moment, value)
+            elif name == GRADIENT_NORM:
+                self._norm.add(moment, value)
+            elif name not in NO_FIGURES:
                 self._figures.add(name, moment, value)
 
     def plots(self, seconds: float) -> list[Plot | None]:
         return [
             line_plot("loss", "Loss", "", self._losses.series, seconds),
             line_plot("figures", "Figures of each epoch", "", self._figures.series, seconds),
+            line_plot("gradient_norm", "Gradient norm", "", {"mean of an epoch": self._norm}, seconds),
             line_plot("rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
         ]

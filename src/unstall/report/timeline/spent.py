@@ -39,18 +39,6 @@ class Spent:
             self._stalled_at = max(0.0, moment - (event.at - event.since))
         elif isinstance(event, StallEnded):
             self._stalled_at = None
-        else:
-            self._take_by_name(event, moment)
-
-    def _take_by_name(self, event: Event, moment: float) -> None:
-        """Of the project's own trainer, whose events say themselves how long the training stood still."""
-        name = type(event).__name__
-        if name == "CheckpointCompleted":
-            blocked_s = float(getattr(event, "blocked_s", 0.0))
-            self._spans.add("checkpoint", moment - blocked_s, moment, blocked_s)
-        elif name == "EpochScored":
-            seconds = float(getattr(event, "seconds", 0.0))
-            self._spans.add("validation", moment - seconds, moment, seconds)
 
     def _take_steps(self, group: StepsEnded, moment: float) -> None:
         if group.phase != "train":
