@@ -132,6 +132,11 @@ def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
     assert not loaded, f"`unstall {command}` loads {loaded}."
 
 
+def test_what_writes_pages_is_imported_when_one_is_written() -> None:
+    code = "import sys, unstall.supervisor.supervisor, unstall.cli.report, unstall.report.html; print('jinja2' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_what_runs_inside_the_program_is_light_and_old_fashioned(path: Path) -> None:
     """The program's interpreter may be older than ours, and must not get our libraries."""

@@ -14,6 +14,7 @@ from tests.diagnosis.builders import T0, host, lib, main, py, started, steps, st
 from unstall.diagnosis.diagnose import diagnose
 from unstall.errors import WrongInput
 from unstall.journal.events import (
+    KINDS,
     CheckpointSaved,
     DeviceSampled,
     EpochEnded,
@@ -179,6 +180,11 @@ def test_embedded_data_is_the_same_data_and_holds_nothing_that_ends_a_script() -
     written = embedded(data)
     assert json.loads(written) == {"name": HOSTILE, "loss": None}
     assert not re.search("[<>&\u2028\u2029]", written)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_an_event_of_any_kind_with_nothing_in_it_can_be_shown(name: str) -> None:
+    assert render_run(whole(stuck(KINDS[name](at=T0 + 50), KINDS[name](at=T0 + 60)))).endswith("</html>")
 
 
 # --- size ---
