@@ -1,10 +1,6 @@
-"""What a run was: its command, versions, model, input and settings."""
-
-import json
-from pathlib import Path
+"""What a run was: its command, versions, model and input."""
 
 from tests.diagnosis.builders import FOLDER, T0, host, journal, started
-from unstall.diagnosis.diagnose import diagnose
 from unstall.journal.events import (
     DeviceSampled,
     DevicesListed,
@@ -17,9 +13,6 @@ from unstall.journal.events import (
     ProgramStarted,
 )
 from unstall.report.surroundings import environment, inputs, model
-from unstall.report.timeline import of_journal
-from unstall.report.whole import tell_whole
-from unstall.runs import RunFolder
 
 
 def test_the_environment_is_what_was_seen_of_it() -> None:
@@ -73,16 +66,3 @@ def test_the_own_pipeline_has_its_stages() -> None:
     decode, batch = told["stages"][1], told["stages"][3]
     assert (decode["stage"], decode["seconds"], decode["elements"], decode["at_a_time"]) == ("decode", 4.5, 90, 2)
     assert batch["waiting"] == 6
-
-
-def test_settings_are_those_that_lie_in_the_run_folder(tmp_path: Path) -> None:
-    events = journal(started())
-
-    def settings() -> object:
-        return tell_whole(RunFolder(tmp_path), events, diagnose(events), of_journal(events))["settings"]
-
-    assert settings() == {}
-    (tmp_path / "settings.json").write_text(json.dumps({"batch_size": 8}))
-    assert settings() == {"batch_size": 8}
-    (tmp_path / "settings.json").write_text('{"batch_si')
-    assert settings() == {}

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
 from unstall.report import text
+from unstall.report.learned import as_data
+from unstall.report.score_text import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,6 +45,7 @@ def render_run(story: dict[str, Any]) -> str:
             causes=[verdict["cause"] for verdict in story["verdicts"]],
             not_seen=text.not_seen(story),
             summary=[line for line in text.summary_lines(story) if line[0] != "report"],
+            pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             style=style,
             script=script,
             policy=policy,
@@ -95,13 +98,15 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
     )
-    environment.filters.update(code=_with_code, duration=text.duration, size=text.size, amount=_amount, clock=_clock)
+    environment.filters.update(
+        code=_with_code, duration=text.duration, size=text.size, amount=_amount, clock=_clock, figure=number
+    )
     return environment
 
 
 def _finally(value: object) -> object:
     """What a template is about to write. Only plain texts are touched: markup is ours."""
-    return text.printable(value) if type(value) is str else value
+    return text.without_codes(value) if type(value) is str else value
 
 
 def _with_code(words: str) -> Markup:
@@ -110,7 +115,7 @@ def _with_code(words: str) -> Markup:
 
     parts = [
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(text.printable(words).split("`"))
+        for number, part in enumerate(text.without_codes(words).split("`"))
     ]
     return Markup("").join(parts)
 

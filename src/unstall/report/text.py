@@ -180,7 +180,7 @@ def _share(seconds: float | None, total: float) -> str:
     return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
 
 
-def printable(words: str) -> str:
+def without_codes(words: str) -> str:
     """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
     return _CODES.sub("", words)
 

@@ -5,12 +5,11 @@ It is the JSON of `unstall report`, and all that its page shows.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.journal.reader import Journal
-from unstall.report import standing, surroundings
+from unstall.report import learned, standing, surroundings
 from unstall.report.story import tell
 from unstall.report.timeline import Timeline
 from unstall.runs import RunFolder
@@ -26,14 +25,7 @@ def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline:
         "environment": surroundings.environment(journal),
         "model": surroundings.model(journal),
         "input": surroundings.inputs(journal),
-        "settings": _settings(run),
+        "settings": learned.settings(run),
+        "score": learned.score(run),
+        "pictures": learned.pictures(run),
     }
-
-
-def _settings(run: RunFolder) -> dict[str, Any]:
-    """Of a training of Unstall's own; a program that is only watched has none."""
-    try:
-        settings = json.loads((run.path / "settings.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return settings if isinstance(settings, dict) else {}

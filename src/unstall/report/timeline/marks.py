@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 from unstall.journal.events import CheckpointSaved, ErrorRaised, Event, ProcessEnded, StallBegan, StallEnded, StepsEnded
-from unstall.report.text import printable
+from unstall.report.text import without_codes
 from unstall.report.timeline.bins import short
 
 Mark = dict[str, Any]
@@ -137,7 +137,7 @@ class Marks:
 
 def _said(value: object) -> object:
     if isinstance(value, str):
-        return printable(value)
+        return without_codes(value)
     return f"{value:.4g}" if isinstance(value, float) else "not known" if value is None else value
 
 
