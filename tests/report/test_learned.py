@@ -78,7 +78,7 @@ def test_settings_are_those_that_lie_in_the_folder(run: RunFolder) -> None:
 def test_pictures_stand_in_the_page_and_large_ones_are_made_smaller(run: RunFolder) -> None:
     picture(run, "01-small.png", 32, noise=False)
     picture(run, "02-large.png", 1200, noise=False)
-    picture(run, "03-photo.png", 360, noise=True)
+    picture(run, "03-photo.png", 600, noise=True)
     small, large, photo = (as_data(path) or "" for path in pictures(run))
     assert (run.path / "predictions" / "03-photo.png").stat().st_size > MOST_PICTURE_BYTES
     assert small.startswith("data:image/png;") and large.startswith("data:image/png;") and photo.startswith("data:image/jpeg;")

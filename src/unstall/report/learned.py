@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from unstall.runs import RunFolder
 OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
 MOST_CLASSES = 1500
 MOST_PICTURES = 6
-MOST_PICTURE_BYTES = 200_000  # of each, in the page
-WIDTH_PX = 900
+MOST_PICTURE_BYTES = 120_000  # of each, in the page
+TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
 
 def settings(run: RunFolder) -> dict[str, Any]:
@@ -73,25 +74,26 @@ def as_data(path: str) -> str | None:
         return None
     if len(stored) <= MOST_PICTURE_BYTES:
         return _address("png", stored)
-    smaller = _smaller(stored)
-    return _address("jpeg", smaller) if smaller is not None and len(smaller) <= MOST_PICTURE_BYTES else None
+    smaller = next((each for each in _smaller(stored) if len(each) <= MOST_PICTURE_BYTES), None)
+    return _address("jpeg", smaller) if smaller is not None else None
 
 
 def _address(kind: str, contents: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(contents).decode('ascii')}"
 
 
-def _smaller(stored: bytes) -> bytes | None:
-    """With Pillow, which whoever trains has; the watcher alone need not."""
+def _smaller(stored: bytes) -> Iterator[bytes]:
+    """As JPEG, smaller and smaller. By Pillow, which whoever trains has; the watcher alone need not."""
     try:
         from PIL import Image
     except ModuleNotFoundError:
-        return None
-    out = io.BytesIO()
+        return
     try:
         picture = Image.open(io.BytesIO(stored)).convert("RGB")
-        picture.thumbnail((WIDTH_PX, WIDTH_PX))
-        picture.save(out, "JPEG", quality=80)
+        for side, quality in TRIES:
+            out = io.BytesIO()
+            picture.thumbnail((side, side))
+            picture.save(out, "JPEG", quality=quality)
+            yield out.getvalue()
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # what Pillow raises for what is no picture
-        return None
-    return out.getvalue()
+        return
