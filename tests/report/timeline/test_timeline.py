@@ -228,7 +228,7 @@ def test_faults_errors_stalls_restarts_and_the_end_are_marked_in_order() -> None
         ("fault", "input_starved"),
         ("restart", "begun again"),
         ("error", "ValueError"),
-        ("end", "the end"),
+        ("end", "ended"),
     ]
 
 
@@ -274,12 +274,11 @@ def test_events_of_repairing_and_of_the_trainer_are_known_by_name() -> None:
 
 
 def test_the_trainer_begins_again_from_a_checkpoint_and_each_checkpoint_is_one_mark() -> None:
-    first, again = TrainingBegan(at=T0 + 1), TrainingBegan(at=T0 + 9, from_step=40)
     saved, completed = CheckpointSaved(at=T0 + 5, seconds=0.1), CheckpointCompleted(at=T0 + 6, step=40)
-    assert marks(started(), first, saved, completed, again) == [
-        ("checkpoint", "checkpoint of step 40"),
-        ("restart", "begun again"),
-    ]
+    died, again = ProcessEnded(at=T0 + 7, exit_code=1), RunStarted(at=T0 + 8, mode="train")
+    events = [started(), TrainingBegan(at=T0 + 1), saved, completed, died, again, TrainingBegan(at=T0 + 9, from_step=40)]
+    assert marks(*events) == [("checkpoint", "checkpoint of step 40"), ("end", "ended"), ("restart", "begun again")]
+    assert told(*events)["marks"]["shown"][-1]["detail"] == "from step 40"
 
 
 def test_many_checkpoints_are_thinned_out_and_still_counted() -> None:

@@ -9,7 +9,16 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from unstall.journal.events import CheckpointSaved, ErrorRaised, Event, ProcessEnded, StallBegan, StallEnded, StepsEnded
+from unstall.journal.events import (
+    CheckpointSaved,
+    ErrorRaised,
+    Event,
+    ProcessEnded,
+    RunStarted,
+    StallBegan,
+    StallEnded,
+    StepsEnded,
+)
 from unstall.report.text import without_codes
 from unstall.report.timeline.bins import short
 
@@ -61,9 +70,11 @@ class Marks:
             self._end_stall(moment)
         elif isinstance(event, ProcessEnded):
             by_signal = event.signal is not None
-            self._add("end", "the end", "by signal {signal}" if by_signal else "exit code {exit_code}", event, moment)
-        elif name in {"RunStarted", "TrainingBegan"}:
+            self._add("end", "ended", "by signal {signal}" if by_signal else "exit code {exit_code}", event, moment)
+        elif isinstance(event, RunStarted):
             self._take_start(event, moment)
+        elif name == "TrainingBegan":
+            self._take_training(event)
         elif name in SHOWN and self._is_worth_a_mark(event):
             self._add(*SHOWN[name], event, moment)
         elif type(event).__module__ in LATER_MODULES:
@@ -81,13 +92,17 @@ class Marks:
             self._add("fault", "the loss is not finite since step {first}", "", group, moment)
 
     def _take_start(self, event: Event, moment: float) -> None:
-        """The first is the begin; whatever follows has begun again."""
-        self._is_our_trainer = self._is_our_trainer or type(event).__name__ == "TrainingBegan"
-        begins_again = int(getattr(event, "from_step", 0) or 0) > 0
-        if type(event).__name__ == "RunStarted":
-            begins_again, self._starts = self._starts > 0, self._starts + 1
-        if begins_again:
-            self._add("restart", "begun again", "from step {from_step}" if hasattr(event, "from_step") else "", event, moment)
+        """The first is the begin of the run; whatever is started after it has begun again."""
+        self._starts += 1
+        if self._starts > 1:
+            self._add("restart", "begun again", "", event, moment)
+
+    def _take_training(self, event: Event) -> None:
+        """Of a worker that was started again this says from where."""
+        self._is_our_trainer = True
+        from_step = int(getattr(event, "from_step", 0) or 0)
+        if self._starts > 1 and from_step > 0:
+            self._last["restart"]["detail"] = f"from step {from_step:,}"
 
     def _end_stall(self, until: float) -> None:
         if self._stall is not None:
