@@ -85,6 +85,21 @@ def test_a_stall_that_ended_is_time_of_the_step_it_was_in() -> None:
     assert "stuck" not in seconds_of(areas)
 
 
+def test_a_stall_ends_where_another_worker_is_started() -> None:
+    again = RunStarted(at=T0 + 40, mode="train")
+    events = [
+        started(),
+        steps(1, 50, at=10),
+        stalled(since=10, at=18),
+        ProcessEnded(at=T0 + 39, signal=9),
+        again,
+        steps(1, 50, at=60),
+    ]
+    assert seconds_of(plot("time", *events, now=60))["stuck"] == pytest.approx(30, abs=0.05)
+    stall = told(*events)["marks"]["shown"][0]
+    assert (stall["at"], stall["until"], "goes_on" in stall) == (10, 40, False)
+
+
 def test_input_that_was_not_measured_is_said() -> None:
     assert "not measured" in plot("time", started(), steps(1, 9, at=9))["note"]
     assert "not measured" not in plot("time", started(), steps(1, 9, at=9, wait_s=0.1))["note"]

@@ -94,6 +94,7 @@ class Marks:
     def _take_start(self, event: Event, moment: float) -> None:
         """The first is the begin of the run; whatever is started after it has begun again."""
         self._starts += 1
+        self._end_stall(moment)
         if self._starts > 1:
             self._add("restart", "begun again", "", event, moment)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.journal.events import CheckpointSaved, Event, PhaseEnded, StallBegan, StallEnded, StepsEnded
+from unstall.journal.events import CheckpointSaved, Event, PhaseEnded, RunStarted, StallBegan, StallEnded, StepsEnded
 from unstall.report.numbers import input_seconds
 from unstall.report.timeline.bins import Series, Spans
 from unstall.report.timeline.plots import Plot, area_plot, line_plot
@@ -38,6 +38,9 @@ class Spent:
         elif isinstance(event, StallBegan):
             self._stalled_at = max(0.0, moment - (event.at - event.since))
         elif isinstance(event, StallEnded):
+            self._stalled_at = None
+        elif isinstance(event, RunStarted) and self._stalled_at is not None:  # it was ended, and another one begins
+            self._spans.add("stuck", self._stalled_at, moment, moment - self._stalled_at)
             self._stalled_at = None
 
     def _take_steps(self, group: StepsEnded, moment: float) -> None:
