@@ -25,8 +25,7 @@ SCRIPTS = ("scales.js", "drawing.js", "looking.js", "zooming.js", "page.js")  # 
 
 def write_run(story: dict[str, Any], target: Path) -> None:
     """The page of a run."""
-    target_text = render_run(story)
-    _write(target_text, target)
+    _write(render_run(story), target)
 
 
 def render_run(story: dict[str, Any]) -> str:

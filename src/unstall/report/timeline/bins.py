@@ -141,6 +141,3 @@ class Named:
                 return
             known = self.series[name] = Series(self._most)
         known.add(moment, value, greatest)
-
-    def plain(self) -> list[dict[str, Any]]:
-        return [{"name": name, **series.plain()} for name, series in self.series.items() if series]
