@@ -34,15 +34,30 @@ from unstall.journal.seen import (
     StallEnded,
     ThreadsSeen,
 )
+from unstall.journal.training import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointRefused,
+    EpochScored,
+    LossDiverged,
+    MemoryExhausted,
+    TrainingBegan,
+    TrainingEnded,
+    UpdateSkipped,
+)
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
+    "CheckpointCompleted",
+    "CheckpointFailed",
+    "CheckpointRefused",
     "ChildSeen",
     "ClusterSeen",
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",
     "DiskSeen",
+    "EpochScored",
     "Event",
     "ExampleSkipped",
     "ExperimentEnded",
@@ -53,6 +68,8 @@ __all__ = [
     "KernelSpoke",
     "KillsCounted",
     "LibrariesSeen",
+    "LossDiverged",
+    "MemoryExhausted",
     "PathLooked",
     "SampleFailed",
     "SourceRead",
@@ -61,6 +78,9 @@ __all__ = [
     "StallEnded",
     "ThreadStack",
     "ThreadsSeen",
+    "TrainingBegan",
+    "TrainingEnded",
+    "UpdateSkipped",
     "WorkerReplaced",
 ]
 
