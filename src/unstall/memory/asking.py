@@ -6,15 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from unstall.errors import UnstallError
 from unstall.memory import remembered
 from unstall.memory.needs import Answer, Question
-
-REFUSED = 90  # the exit code of a process that could not answer, and has said why
 
 
 class NotAnswered(UnstallError):
@@ -31,6 +30,7 @@ class Asking:
         self._before = before  # called with each question that is not remembered
         self._process: subprocess.Popen[str] | None = None
         self._serves: tuple[Any, ...] = ()
+        self._stderr: IO[str] | None = None
         self.asked = 0
 
     def __call__(self, question: Question) -> Answer:
@@ -48,7 +48,8 @@ class Asking:
         serves = (question.backend, question.way, bool(question.card))
         if self._process is None or self._serves != serves or question.way == "measured":
             self._end()
-            self._process, self._serves = _started(question), serves
+            self._stderr = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 as long as the process
+            self._process, self._serves = _started(question, self._stderr), serves
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         try:
@@ -70,7 +71,14 @@ class Asking:
         code = self._process.returncode
         self._process = None
         how = f"killed by signal {-code}, for want of host memory perhaps" if code < 0 else f"exit code {code}"
-        return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.")
+        return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
+
+    def _last_line(self) -> str:
+        """Of what it wrote on its standard error."""
+        assert self._stderr is not None
+        self._stderr.seek(0)
+        lines = self._stderr.read().strip().splitlines()
+        return f" Its last words: {lines[-1][:500]}" if lines else ""
 
     def _end(self) -> None:
         if self._process is not None:
@@ -88,7 +96,7 @@ class Asking:
         self._end()
 
 
-def _started(question: Question) -> subprocess.Popen[str]:
+def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
     from unstall.backends import compiled_memory
 
     env = {**os.environ, "KERAS_BACKEND": question.backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -96,5 +104,5 @@ def _started(question: Question) -> subprocess.Popen[str]:
         env |= compiled_memory.environment(bool(question.card))  # a card that is there is not touched
     command = [sys.executable, "-m", "unstall.memory.answering"]
     return subprocess.Popen(
-        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
     )  # fmt: skip

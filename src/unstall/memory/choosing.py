@@ -10,7 +10,7 @@ from unstall.settings import Precision
 
 COSTS = {
     "as wanted": "nothing",
-    "bfloat16": "layers compute with 8 bits of precision rather than 24; weights, norms and losses stay in float32. Usually quicker",
+    "bfloat16": "layers compute with 8 bits of precision rather than 24; weights, norms and losses stay in float32",
     "remat": "the backbone's blocks are computed a second time for the gradients: a quarter to a third more time a step",
     "micro-batch": "gradients of several passes are summed up: the same update, in smaller and less well filled passes. "
     "Batch norms that learn see the smaller batch",

@@ -10,7 +10,7 @@ from unstall.settings import Settings
 from unstall.signals import cgroup
 
 MIB = 2**20
-# Of a process that has loaded Keras and this backend and made a step of a small detector: measured with the versions of the tests.
+# Of a process that has loaded Keras and this backend and made a step of a small detector: measured.
 FRAMEWORK_BYTES = {"tensorflow": 1100 * MIB, "jax": 700 * MIB, "torch": 700 * MIB}
 USUAL_PIXELS = 4000 * 3000  # of the largest image, where nobody has looked: a photograph
 KEPT_SHARE = 0.1  # of the memory, that is not promised to anybody: the system, other programs, what grows
@@ -44,19 +44,20 @@ class HostNeed:
 def host_need(
     settings: Settings,
     backend: str,
-    image_px: tuple[int, int],
+    input_bytes: int,
     state_bytes: int,
     on_the_cores_bytes: int = 0,
     largest_pixels: int | None = None,
 ) -> HostNeed:
+    """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
     workers = settings.workers or len(os.sched_getaffinity(0))
-    batch = settings.batch_size * (image_px[0] * image_px[1] * 3 + settings.most_boxes * 23)
+    canvas = input_bytes // settings.batch_size
     return HostNeed(
         framework=FRAMEWORK_BYTES[backend],
-        ahead=max(settings.ahead_bytes, 2 * batch),  # the one in use and the next are there whatever was asked for
+        ahead=max(settings.ahead_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
         cache=0 if settings.cache_folder else settings.cache_bytes,
-        # Decoded and turned upright, it exists twice; augmented, the canvas does.
-        scratch=workers * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * 3 * image_px[0] * image_px[1]),
+        # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
+        scratch=workers * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
         snapshot=state_bytes,
         device=on_the_cores_bytes,
         limit=limit_bytes(),

@@ -1,4 +1,4 @@
-"""The largest size that fits, in few looks: each look is a compilation of minutes, and a trial that runs out of memory is none."""
+"""The largest size that fits, in few looks: a look is a compilation of minutes, never a trial that runs out of memory."""
 
 from __future__ import annotations
 
