@@ -1,11 +1,11 @@
 """A settings file: TOML with the names of `settings.py`, each error with its file and line. `unstall init` writes one.
 
-    model = "retinanet_resnet50_fpn_v2"
-    epochs = 12
-    cache_bytes = "2GiB"
+model = "retinanet_resnet50_fpn_v2"
+epochs = 12
+cache_bytes = "2GiB"
 
-    [detector]
-    image_px = [640, 960]
+[detector]
+image_px = [640, 960]
 """
 
 from __future__ import annotations
@@ -23,7 +23,18 @@ from typing import Any, Literal, get_args, get_origin
 from unstall import settings
 from unstall.errors import WrongInput
 
-UNITS = {"": 1, "b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS = {
+    "": 1,
+    "b": 1,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+}
 MOST_BYTES = 2**20  # of a settings file
 
 
@@ -134,7 +145,7 @@ def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str) -> str
         lines += ["", f"# --- {heading} ---"]
         for name in names:
             if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
-                tables += ["", f"# {meaning(name)}", *_table(name, chosen.get(name))]
+                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name))]
                 continue
             lines += ["", *_setting(name, chosen, why)]
     return "\n".join([*lines, *tables]) + "\n"
@@ -145,13 +156,15 @@ _PLAIN = {bool, int, float, str}
 
 def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str]) -> list[str]:
     bounds = f" ({allowed(name)})" if allowed(name) else ""
-    lines = [f"# {meaning(name)}{bounds}"]
-    if name in why:
-        lines.append(f"# here: {why[name]}")
+    lines = [f"# {meaning(name)}{bounds}", *_reason(name, why)]
     if chosen.get(name) is not None:
         return [*lines, f"{name} = {as_toml(chosen[name])}"]
     usual = default(name)
     return [*lines, f"# {name} = {as_toml(usual) if usual is not None else _of_none(name)}"]
+
+
+def _reason(name: str, why: Mapping[str, str]) -> list[str]:
+    return [f"# here: {why[name]}"] if name in why else []
 
 
 def _of_none(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The options of `unstall train`, `preflight` and `sweep`: one for each setting, made from `settings.py`, so that the two cannot differ."""
+"""The options of `unstall train`, `preflight` and `sweep`: one for each setting, made from `settings.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFIG_HELP = "A settings file with the same names; `unstall init` writes one. O
 
 
 def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `--config` and an option for each setting. They arrive as keywords by the names of settings, None if not given."""
+    """Gives a command `--config` and an option for each setting. They arrive as keywords by those names, None if not given."""
     for name in reversed(settings.names()):
         function = _option(name)(function)
     return click.option("--config", metavar="FILE", help=CONFIG_HELP)(function)

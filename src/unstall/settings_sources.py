@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from unstall import settings_file
@@ -18,7 +19,7 @@ from unstall.settings import Settings, as_plain, from_plain
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
-# What a run that goes on may be given anew. The others would make it another run: its checkpoints would not fit, or not mean the same.
+# What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
     "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
     "evaluate_every_epochs", "stop_after_epochs", "workers", "ahead_bytes", "cache_bytes", "cache_folder", "most_bad_share",
@@ -70,7 +71,7 @@ def recipe_of(model: str) -> dict[str, Any]:
 def refuse_unfit(settings: Settings) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format."""
     from unstall.data.formats import format_names
-    from unstall.detectors import family_of, pages
+    from unstall.detectors import family_of, pages, ranges
 
     family = family_of(settings.model)
     known = [each.name for each in pages.settings(family)]
@@ -80,7 +81,14 @@ def refuse_unfit(settings: Settings) -> None:
         if name in OWN_OF_THE_RUN:
             raise WrongInput(f"detector: '{name}' is a setting of the run. Write: --{name}")
         if name not in known:
-            raise WrongInput(f"detector: {settings.model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
+            raise WrongInput(
+                f"detector: {settings.model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}."
+            )
+    if "image_px" in settings.detector:
+        try:
+            ranges.image_size(SimpleNamespace(image_px=settings.detector["image_px"]))
+        except WrongInput as wrong:
+            raise WrongInput(f"detector: {wrong}") from None
     if settings.format is not None and settings.format not in format_names():
         raise WrongInput(f"format: expected one of {', '.join(format_names())}. Received: {settings.format!r}")
 
@@ -105,7 +113,7 @@ def nearest(name: str, known: list[str]) -> str:
 
 
 def _absolute(name: str, value: Any, folder: Path) -> Any:
-    """A path is meant from where it is written: the file's folder, or where one stands. It must hold when the run goes on elsewhere.
+    """A path is meant from where it is written: the file's folder, or where one stands. A run may go on elsewhere.
 
     A variable that is not set stays as it is written, so that it can be named.
     """

@@ -11,6 +11,11 @@ from unstall.errors import NotInstalled, WrongInput
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
 
 
+def distributions(backend: str) -> tuple[str, ...]:
+    """Under which names it may be installed."""
+    return {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax", "jaxlib")}.get(backend, (backend,))
+
+
 def choose(name: str | None = None) -> str:
     """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed."""
     _refuse_unknown(name)
