@@ -18,13 +18,21 @@ def distributions(backend: str) -> tuple[str, ...]:
 
 def choose(name: str | None = None) -> str:
     """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed."""
-    if name is not None and name not in BACKENDS:
-        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
+    _refuse_unknown(name)
     running = running_backend()
     if running is not None:
         if name not in {None, running}:
             raise WrongInput(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
         return running
+    chosen = preferred(name)
+    os.environ["KERAS_BACKEND"] = chosen
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
+    return chosen
+
+
+def preferred(name: str | None = None) -> str:
+    """The backend that `choose` would take in a fresh process. Nothing is changed."""
+    _refuse_unknown(name)
     chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")
     if not chosen:
         raise NotInstalled("Keras needs a backend, and none is installed. Install one: pip install 'unstall[tensorflow]'")
@@ -33,9 +41,12 @@ def choose(name: str | None = None) -> str:
     for package in (chosen, "keras"):
         if not is_installed(package):
             raise NotInstalled(f"The backend '{chosen}' needs the package '{package}'. Install: pip install 'unstall[{chosen}]'")
-    os.environ["KERAS_BACKEND"] = chosen
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
     return chosen
+
+
+def _refuse_unknown(name: str | None) -> None:
+    if name is not None and name not in BACKENDS:
+        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
 
 
 def running_backend() -> str | None:
