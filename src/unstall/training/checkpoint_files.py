@@ -148,11 +148,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if version != VERSION:
         raise Damaged(f"expected version {VERSION} of checkpoints. Received: {version!r:.40}")
     files = manifest.get("files")
-    if (
-        not isinstance(files, dict)
-        or set(files) != {ARRAYS, POSITION}
-        or not all(isinstance(said, dict) for said in files.values())
-    ):
+    if not isinstance(files, dict) or {name for name, said in files.items() if isinstance(said, dict)} != {ARRAYS, POSITION}:
         raise Damaged(f"{MANIFEST} does not name {ARRAYS} and {POSITION}")
     return files
 
@@ -167,4 +163,5 @@ def _hold_against(name: str, said: dict[str, Any], length: int, sha256: str) -> 
 def _array(raw: npt.NDArray[np.uint8], place: dict[str, Any]) -> npt.NDArray[Any]:
     kind, shape = np.dtype(place["kind"]), tuple(place["shape"])
     length = math.prod(shape) * kind.itemsize
-    return raw[place["offset"] : place["offset"] + length].view(kind).reshape(shape)
+    array: npt.NDArray[Any] = raw[place["offset"] : place["offset"] + length].view(kind).reshape(shape)
+    return array
