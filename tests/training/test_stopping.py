@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from unstall.training.stopping import MOST_IN_A_ROW, MOST_IN_A_ROW_SCALED, SUSTAINED_STEPS, Divergence, SkippedUpdates
+from unstall.training.stopping import MOST_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
 
 # --- updates that are not applied ---
 
 
-def after(*applied: bool, is_scaled: bool = False) -> SkippedUpdates:
-    updates = SkippedUpdates(is_scaled)
+def after(*applied: bool) -> SkippedUpdates:
+    updates = SkippedUpdates()
     for is_applied in applied:
         updates.see(is_applied)
     return updates
@@ -36,11 +36,6 @@ def test_more_than_a_tenth_of_the_last_200_are_too_many() -> None:
     assert after(*every_eighth).is_hopeless
 
 
-def test_in_float16_the_scale_of_the_loss_may_find_its_place_first() -> None:
-    assert not after(*[False] * (MOST_IN_A_ROW_SCALED - 4), *[True] * 200, is_scaled=True).is_hopeless
-    assert after(*[False] * MOST_IN_A_ROW_SCALED, is_scaled=True).is_hopeless
-
-
 # --- a loss that rises for good ---
 
 
@@ -59,10 +54,10 @@ def falling(steps: int, noise: float, seed: int) -> np.ndarray:
     return curve * random.lognormal(0.0, noise, steps)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("noise", [0.05, 0.3, 0.8])
 def test_a_healthy_loss_is_no_divergence_however_noisy(seed: int, noise: float) -> None:
-    assert first_divergence(falling(3000, noise, seed)) is None
+    assert first_divergence(falling(1500, noise, seed)) is None
 
 
 def test_single_bad_batches_are_no_divergence() -> None:
@@ -111,6 +106,6 @@ def test_a_run_that_is_resumed_judges_as_one_that_never_stopped(at: int) -> None
     seen += [second.see(step, losses[step]) for step in range(at, len(losses))]
     assert seen == expected
 
-    skipped, resumed = after(True, False, False), SkippedUpdates(is_scaled=False)
+    skipped, resumed = after(True, False, False), SkippedUpdates()
     resumed.restore(json.loads(json.dumps(skipped.as_plain())))
     assert resumed.as_plain() == skipped.as_plain() and resumed.in_a_row == 2

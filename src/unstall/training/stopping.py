@@ -15,7 +15,6 @@ import numpy as np
 # --- updates that are not applied ---
 
 MOST_IN_A_ROW = 5
-MOST_IN_A_ROW_SCALED = 24  # in float16: the scale of the loss is halved at each, and may begin 2²⁰ too high
 MOST_SHARE = 0.1
 OF_THE_LAST = 200  # steps
 
@@ -23,8 +22,7 @@ OF_THE_LAST = 200  # steps
 class SkippedUpdates:
     """Counts the updates that were not finite. A few are bad luck; many mean that it will not get better by itself."""
 
-    def __init__(self, is_scaled: bool) -> None:
-        self._most_in_a_row = MOST_IN_A_ROW_SCALED if is_scaled else MOST_IN_A_ROW
+    def __init__(self) -> None:
         self._last: deque[bool] = deque(maxlen=OF_THE_LAST)
         self.in_a_row = 0
 
@@ -34,7 +32,7 @@ class SkippedUpdates:
 
     @property
     def is_hopeless(self) -> bool:
-        return self.in_a_row >= self._most_in_a_row or sum(self._last) > MOST_SHARE * OF_THE_LAST
+        return self.in_a_row >= MOST_IN_A_ROW or sum(self._last) > MOST_SHARE * OF_THE_LAST
 
     def as_plain(self) -> dict[str, Any]:
         return {"last": [int(skipped) for skipped in self._last], "in_a_row": self.in_a_row}
