@@ -119,8 +119,11 @@ def test_a_cause_has_its_page(name: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["causes/README.md", "commands/README.md", "detectors/README.md", "events.md", "formats/README.md", "problems/README.md"],
-)
+    [
+        "causes/README.md", "commands/README.md", "detectors/README.md", "events.md", "formats/README.md", "preflight/README.md",
+        "problems/README.md", "settings.md",
+    ],
+)  # fmt: skip
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
     assert why is None, f"docs/{page} {why}. Write it by: make docs"

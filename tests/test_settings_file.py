@@ -71,7 +71,7 @@ def test_bytes_may_be_written_with_their_unit(written: object, count: int) -> No
 def test_every_setting_is_in_a_written_file_with_its_meaning_and_its_range() -> None:
     text = settings_file.written({}, {}, "")
     for name in settings.names():
-        assert settings_file.meaning(name) in text and f"# {name} =" in text or f"# [{name}]" in text
+        assert (settings_file.meaning(name) in text and f"# {name} =" in text) or f"# [{name}]" in text
     assert "(1 to 65,536)" in text and "(sgd, adamw)" in text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-
 from tests.preflight.contexts import context
 from unstall.preflight.answers import Fits, Refuses, Warns
 from unstall.preflight.checks import disk_room
