@@ -19,6 +19,17 @@ LOOK_BACK_S = 20.0  # over which rates are told
 REFRESHES_EACH_S = 4
 
 
+def say(text: str) -> None:
+    """A line on standard error."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(printable(text) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # it is gone: nobody reads
+
+
 class Pace:
     """How fast steps come, over the last seconds and altogether. Times are monotonic."""
 
@@ -111,12 +122,8 @@ class TrainingLine:
             from rich.text import Text
 
             self._live.console.print(Text(printable(text)), soft_wrap=True)
-        elif sys.stderr is not None:
-            try:
-                sys.stderr.write(printable(text) + "\n")
-                sys.stderr.flush()
-            except OSError:
-                return  # standard error is gone: nobody reads
+        else:
+            say(text)
 
     # --- as it is shown ---
 

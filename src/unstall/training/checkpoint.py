@@ -184,12 +184,16 @@ class Rhythm:
 
     def is_due(self, step: int, at_epoch_end: bool = False) -> bool:
         """At the end of an epoch it may be sooner, as far as its share of the time allows."""
-        if step == self._last_step:
+        if self.is_kept(step):
             return False
         if self._every_steps:
             return at_epoch_end or step % self._every_steps == 0
         interval_s = self._cost_s / MOST_SHARE if at_epoch_end else self.interval_s
         return time.monotonic() - self._last >= interval_s
+
+    def is_kept(self, step: int) -> bool:
+        """Or on its way, and nothing has gone wrong yet."""
+        return step == self._last_step
 
     def began(self, step: int) -> None:
         self._last, self._last_step = time.monotonic(), step

@@ -25,14 +25,14 @@ LOOK_EVERY_S = 0.05
 
 
 class Interrupted(BaseException):
-    """Raised where the process may leave at any moment. No Exception: nothing on the way may take it for an error of its own."""
+    """Raised where nothing is half done. No Exception: nothing on the way may take it for an error of its own."""
 
 
 class Interruption:
     def __init__(self) -> None:
         self.asked_at: float | None = None  # monotonic
-        self._may_leave = 0
-        self.before_leaving: Callable[[float], None] = lambda seconds: None  # given so long to bring things to an end
+        self._wakes = self._may_leave = 0
+        self.before_leaving: Callable[[float], object] = lambda seconds: None  # given so long to bring things to an end
 
     @property
     def is_asked(self) -> bool:
@@ -48,20 +48,30 @@ class Interruption:
         threading.Thread(target=self._listen, args=(reading,), name="unstall-signals", daemon=True).start()
 
     @contextmanager
-    def may_leave(self) -> Iterator[None]:
-        """Nothing is unsaved while this lasts, however long: the process may end anywhere in it."""
+    def wakes(self) -> Iterator[None]:
+        """Python waits in here, and nothing is half done: whoever asks need not wait, too."""
         if self.is_asked:
             raise Interrupted
-        self._may_leave += 1
+        self._wakes += 1
         try:
             yield
         finally:
-            self._may_leave -= 1
+            self._wakes -= 1
+
+    @contextmanager
+    def may_leave(self) -> Iterator[None]:
+        """Nothing is unsaved while this lasts, however long: the process may end anywhere in it."""
+        with self.wakes():
+            self._may_leave += 1
+            try:
+                yield
+            finally:
+                self._may_leave -= 1
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """In the main thread."""
         self.asked_at = self.asked_at or time.monotonic()
-        if self._may_leave:
+        if self._wakes:
             raise Interrupted
 
     def _listen(self, reading: int) -> None:

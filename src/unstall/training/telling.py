@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from unstall.inside import probe
+from unstall.inside import device_facts, probe
+from unstall.inside.exceptions import error_event
 from unstall.journal.events import Event
 
 API = "unstall"  # who counts the steps, as FitBegan says it
@@ -81,6 +82,15 @@ def validated(began: float) -> None:
 def saved(path: str, seconds: float) -> None:
     """The training stood still for so long."""
     _call("saved", path, seconds, None)
+
+
+def failed(error: BaseException) -> None:
+    """An error that ends the training, as the probe tells those that reach the top; and what the devices' memory holds."""
+    current = probe.current()
+    if current is not None:
+        event = (current, type(error), error, error.__traceback__, True)
+        current.shield.call("trainer", lambda: current.emit(error_event(*event)))
+        current.shield.call("trainer", device_facts.tell_memory, current)
 
 
 def alive() -> None:
