@@ -1,4 +1,4 @@
-"""Writes the pages that come from the code: causes, commands, detectors, formats, problems of data, events.
+"""Writes the pages that come from the code: causes, remedies, commands, detectors, formats, problems of data, events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -17,7 +17,7 @@ from types import ModuleType
 
 from click.testing import CliRunner
 
-from unstall import cli, errors
+from unstall import cli, errors, remedies
 from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_names, severity_of
@@ -28,7 +28,7 @@ from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "problems")  # folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "problems", "remedies")  # folders that hold generated pages only
 HELP_WIDTH = 100
 
 
@@ -41,12 +41,17 @@ def pages() -> dict[Path, str]:
         Path("events.md"): events_page(),
         Path("formats/README.md"): formats_page(),
         Path("problems/README.md"): problems_page(),
+        Path("remedies/README.md"): remedies_page(),
     }
     result |= {
         Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
         for name in problem_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
+    result |= {
+        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
+        for name in remedies.remedy_names()
+    }
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
     result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
     result |= {
@@ -79,6 +84,26 @@ def causes_page() -> str:
 
 def _in_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+# --- remedies ---
+
+
+def remedies_page() -> str:
+    lines = [
+        _from("src/unstall/remedies") + "# The remedies",
+        "",
+        "What `unstall train` does about a fault of its own run, in turns, the first that can help. What is *auto* is done and",
+        "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal.",
+        "",
+        "| remedy | treats | safety | what it does |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, summary in remedies.summaries().items():
+        module = remedies.remedy_module(name)
+        treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
+        lines.append(f"| [{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)} |")
+    return "\n".join(lines)
 
 
 # --- problems of data ---
