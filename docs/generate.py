@@ -1,4 +1,5 @@
-"""Writes the pages that come from the code: causes, commands, detectors, formats, problems of data, checks, settings, events.
+"""Writes the pages that come from the code: causes, remedies, commands, detectors, formats, problems of data, checks, settings,
+events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -17,7 +18,7 @@ from types import ModuleType
 
 from click.testing import CliRunner
 
-from unstall import cli, errors, settings_file
+from unstall import cli, errors, remedies, settings_file
 from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_names, severity_of
@@ -29,14 +30,8 @@ from unstall.journal import events
 from unstall.preflight import registry as preflight_checks
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = (
-    "causes",
-    "commands",
-    "detectors",
-    "formats",
-    "preflight",
-    "problems",
-)  # folders that hold generated pages only
+# Folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "preflight", "problems", "remedies")
 HELP_WIDTH = 100
 
 
@@ -51,6 +46,7 @@ def pages() -> dict[Path, str]:
         Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),
         Path("settings.md"): settings_page(),
+        Path("remedies/README.md"): remedies_page(),
     }
     result |= {
         Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
@@ -61,6 +57,10 @@ def pages() -> dict[Path, str]:
         for name in preflight_checks.check_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
+    result |= {
+        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
+        for name in remedies.remedy_names()
+    }
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
     result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
     result |= {
@@ -93,6 +93,26 @@ def causes_page() -> str:
 
 def _in_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+# --- remedies ---
+
+
+def remedies_page() -> str:
+    lines = [
+        _from("src/unstall/remedies") + "# The remedies",
+        "",
+        "What `unstall train` does about a fault of its own run, in turns, the first that can help. What is *auto* is done and",
+        "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal.",
+        "",
+        "| remedy | treats | safety | what it does |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, summary in remedies.summaries().items():
+        module = remedies.remedy_module(name)
+        treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
+        lines.append(f"| [{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)} |")
+    return "\n".join(lines)
 
 
 # --- problems of data ---

@@ -7,8 +7,10 @@ trains. So starting and recovering are the same path, and all that a repair can 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unstall.errors import UnstallError
@@ -28,14 +30,15 @@ from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain
 from unstall.supervisor.watch import TICK_S
 from unstall.training import endings
 
+WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do
 
 
-def train(run: RunFolder, wishes: Wishes) -> int:
+def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
     with alone_with(run):
-        course = Course(run, wishes)
+        course = Course(run, wishes, [*worker, str(run.path)])
         course.begin_with_what_fits()
         while True:
             bedside = course.start_worker()
@@ -60,8 +63,9 @@ class Pending:
 class Course:
     """A run over all its workers: its plans, its settings, what is said about it."""
 
-    def __init__(self, run: RunFolder, wishes: Wishes) -> None:
+    def __init__(self, run: RunFolder, wishes: Wishes, command: list[str]) -> None:
         self.run = run
+        self._command = command
         self.settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
@@ -74,10 +78,9 @@ class Course:
     # --- the worker ---
 
     def start_worker(self) -> Bedside:
-        command = [sys.executable, "-m", "unstall.training", str(self.run.path)]
         for pulse in self.run.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
-        launched, watch = start(command, self.run, "train", self._writer, self._mask)
+        launched, watch = start(self._command, self.run, "train", self._writer, self._mask)
         self._mask = launched.mask
         return Bedside(self, launched, watch)
 
@@ -127,7 +130,7 @@ class Course:
         if no_help.asks is not None:
             options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
             advice = f"{self.resume_command()} {options}"
-        command = f"{sys.executable} -m unstall.training {self.run.path}"
+        command = shlex.join(self._command)
         given_up = RepairsEnded(
             at=time.time(), cause=fault.kind.value, step=fault.step, happened=fault.happened, evidence=list(fault.evidence),
             why=no_help.why, advice=advice, command=command,
