@@ -124,15 +124,16 @@ def this_cpu() -> Device:
 
 def _seen_card() -> Device | None:
     """The first card that NVML shows. What the compiler must know comes from the nearest card of the table."""
+    from unstall.journal.events import DeviceSampled
     from unstall.signals.device import DeviceSampler
 
-    seen = [event for event in DeviceSampler().sample(set()) if hasattr(event, "total_bytes")]
-    if not seen:
+    seen = next((event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)), None)
+    if seen is None:
         return None
-    card = nearest_card(seen[0].name, seen[0].total_bytes)
+    card = nearest_card(seen.name, seen.total_bytes)
     kept = int(card["kept_bytes"])
-    held = max(0, seen[0].used_bytes - kept)
-    return Device(_name_of(card), "cuda", seen[0].name, seen[0].total_bytes, kept, held, is_here=True, card=card)
+    held = max(0, seen.used_bytes - kept)
+    return Device(_name_of(card), "cuda", seen.name, seen.total_bytes, kept, held, is_here=True, card=card)
 
 
 def nearest_card(description: str, memory_bytes: int, path: Path | str | None = None) -> dict[str, Any]:
