@@ -7,7 +7,6 @@ its driver. They may lie in a folder of their own (`folder()`): beside JAX, wher
 from __future__ import annotations
 
 import importlib.metadata
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,48 +79,31 @@ def _jax_version() -> str:
 
 def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
     """Compiles the whole step, and runs nothing. No card: for this machine's CPU."""
+    from unstall.memory.estimating import sizes_of
     from unstall.memory.layers import layers_of
 
-    executable, sizes = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
+    executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
     said = _said(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
-    parts = split(need, sizes["weights"], sizes["trainable"], sizes["optimizer"], sizes["input"])
     layers = layers_of(detector, settings.micro_batch or settings.batch_size, settings.most_boxes)
-    return Answer(**parts, state=sizes["weights"] + sizes["optimizer"], layers=layers, said=said)
+    return split(need, sizes_of(detector, settings, phase), layers, said)
 
 
-def _training(detector: Detector, settings: Settings, place: Any) -> tuple[Any, dict[str, int]]:
-    import jax
-    import keras
+def _training(detector: Detector, settings: Settings, place: Any) -> Any:
+    """The step that `unstall train` takes."""
+    from unstall.backends.stepping_jax import JaxStepping
+    from unstall.training.step import Step
 
-    from unstall.memory.estimating import sizes_of
-    from unstall.training.fitting import Fitting
-
-    fitting = Fitting(detector)
-    optimizer = keras.optimizers.SGD(0.001, momentum=0.9) if settings.optimizer == "sgd" else keras.optimizers.AdamW(0.001)
-    optimizer.build(fitting.trainable_variables)
-
-    def loss_of(trained: Any, other: Any, batch: Any) -> tuple[Any, Any]:
-        losses, other = fitting.stateless_call(trained, other, batch, training=True)
-        return sum(losses.values()), other
-
-    def step(state: Any, batch: Any) -> Any:
-        trained, other, slots = state
-        (loss, other), gradients = jax.value_and_grad(loss_of, has_aux=True)(trained, other, batch)
-        trained, slots = optimizer.stateless_apply(slots, gradients, trained)
-        return (trained, other, slots), loss
-
-    groups = (fitting.trainable_variables, fitting.non_trainable_variables, optimizer.variables)
-    state = [[_shape(variable.shape, variable.dtype, place) for variable in group] for group in groups]
+    stepping = Step(detector, settings, total_steps=1).stepping
+    assert isinstance(stepping, JaxStepping)
     batch = _batch(detector, settings.batch_size, settings.most_boxes, place)
-    return jax.jit(step, donate_argnums=0).lower(state, batch).compile(), sizes_of(detector, settings)
+    return stepping.lowered(batch, place).compile()
 
 
-def _evaluation(detector: Detector, settings: Settings, place: Any) -> tuple[Any, dict[str, int]]:
+def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
     """Everything behind the outputs included, as `unstall evaluate` runs it."""
     import jax
 
-    from unstall.memory.estimating import sizes_of
     from unstall.training.detecting import Detecting
 
     detecting = Detecting(detector)
@@ -133,8 +115,7 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> tuple[Any
     groups = (detecting.trainable_variables, detecting.non_trainable_variables)
     state = [[_shape(variable.shape, variable.dtype, place) for variable in group] for group in groups]
     images = _batch(detector, settings.micro_batch or settings.batch_size, settings.most_boxes, place)["images"]
-    executable = jax.jit(detect).lower(*state, images).compile()
-    return executable, {**sizes_of(detector, settings), "trainable": 0, "optimizer": 0, "input": math.prod(images.shape)}
+    return jax.jit(detect).lower(*state, images).compile()
 
 
 def _batch(detector: Detector, images: int, most_boxes: int, place: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from unstall.memory.needs import Answer, Phase, split
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from unstall.detectors.detector import Detector
     from unstall.settings import Settings
 
@@ -25,7 +27,7 @@ def measured(detector: Detector, settings: Settings, phase: Phase) -> Answer:
 
     images = settings.micro_batch or settings.batch_size
     layers = layers_of(detector, images, settings.most_boxes)
-    sizes = sizes_of(detector, settings)
+    sizes = sizes_of(detector, settings, phase)
     before = peak_bytes()
     shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
@@ -33,14 +35,12 @@ def measured(detector: Detector, settings: Settings, phase: Phase) -> Answer:
         _train(detector, settings, batch)
     else:
         _detect(detector, batch["images"])
-        sizes |= {"trainable": 0, "optimizer": 0}
     on_card = card_peak_bytes()
-    need = on_card if on_card is not None else peak_bytes() - before + sizes["weights"]
-    parts = split(need, sizes["weights"], sizes["trainable"], sizes["optimizer"], sizes["input"])
-    return Answer(**parts, state=sizes["weights"] + sizes["optimizer"], layers=layers, said={"on_card": on_card is not None})
+    need = on_card if on_card is not None else peak_bytes() - before + sizes.weights
+    return split(need, sizes, layers, {"on_card": on_card is not None})
 
 
-def _train(detector: Detector, settings: Settings, batch: dict[str, object]) -> None:
+def _train(detector: Detector, settings: Settings, batch: dict[str, np.ndarray]) -> None:
     from unstall.training.step import Step
 
     step = Step(detector, settings, STEPS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,26 +124,30 @@ def this_cpu() -> Device:
 
 def _seen_card() -> Device | None:
     """The first card that NVML shows. What the compiler must know comes from the nearest card of the table."""
+    from unstall.journal.events import DeviceSampled
     from unstall.signals.device import DeviceSampler
 
-    seen = [event for event in DeviceSampler().sample(set()) if hasattr(event, "total_bytes")]
-    if not seen:
+    seen = next((event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)), None)
+    if seen is None:
         return None
-    card = nearest_card(seen[0].name, seen[0].total_bytes)
+    card = nearest_card(seen.name, seen.total_bytes)
     kept = int(card["kept_bytes"])
-    held = max(0, seen[0].used_bytes - kept)
-    return Device(_name_of(card), "cuda", seen[0].name, seen[0].total_bytes, kept, held, is_here=True, card=card)
+    held = max(0, seen.used_bytes - kept)
+    return Device(_name_of(card), "cuda", seen.name, seen.total_bytes, kept, held, is_here=True, card=card)
 
 
 def nearest_card(description: str, memory_bytes: int, path: Path | str | None = None) -> dict[str, Any]:
-    """That of the same name, else that whose name is most alike, and of these the one with the most similar memory."""
-    table = cards(path)
+    """That which shares most words with figures in them ('A100', '40GB'), and of these the one with the most similar memory."""
 
-    def unlike(card: Mapping[str, Any]) -> tuple[float, int]:
-        alike = difflib.SequenceMatcher(None, description.lower(), str(card.get("description", "")).lower()).ratio()
-        return -round(alike, 1), abs(card["memory_bytes"] - memory_bytes)
+    def unlike(card: Mapping[str, Any]) -> tuple[int, int]:
+        shared = _telling_words(description) & _telling_words(str(card.get("description", "")))
+        return -len(shared), abs(card["memory_bytes"] - memory_bytes)
 
-    return min(table.values(), key=unlike)
+    return min(cards(path).values(), key=unlike)
+
+
+def _telling_words(description: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z0-9]+", description.lower()) if any(each.isdigit() for each in word)}
 
 
 def _name_of(card: Mapping[str, Any]) -> str:

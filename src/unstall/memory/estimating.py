@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from unstall.memory.layers import batch_shapes, layers_of
-from unstall.memory.needs import Answer, Phase, split
+from unstall.memory.needs import Answer, Phase, Sizes, split
 from unstall.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,22 +22,21 @@ SLOTS = {"sgd": 1, "adamw": 2}
 def estimated(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     images = settings.micro_batch or settings.batch_size
     layers = layers_of(detector, images, settings.most_boxes)
-    sizes = sizes_of(detector, settings)
+    sizes = sizes_of(detector, settings, phase)
     held = HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)
-    trainable = sizes["trainable"] if phase == "training" else 0
-    need = sizes["weights"] + sizes["optimizer"] + sizes["input"] + trainable + int(held * sum(layer.bytes for layer in layers))
-    parts = split(need, sizes["weights"], trainable, sizes["optimizer"], sizes["input"])
-    return Answer(**parts, state=sizes["weights"] + sizes["optimizer"], layers=layers)
+    counted = sizes.weights + sizes.optimizer + sizes.input + sizes.trainable
+    return split(counted + int(held * sum(layer.bytes for layer in layers)), sizes, layers)
 
 
-def sizes_of(detector: Detector, settings: Settings) -> dict[str, int]:
-    """In bytes, counted and not estimated: weights, what of them is trained, the optimizer's slots and the average, the input."""
+def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
+    """An evaluation trains nothing."""
     weights, trainable = _bytes(detector.variables), _bytes(detector.trainable_variables)
-    slots = SLOTS[settings.optimizer] if settings.optimizer != "sgd" or settings.momentum else 0
-    average = weights if settings.average_decay else 0
+    average = trainable if settings.average_decay else 0
     shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
     input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
-    return {"weights": weights, "trainable": trainable, "optimizer": slots * trainable + average, "input": input_}
+    if phase == "evaluation":
+        return Sizes(weights, 0, 0, input_)
+    return Sizes(weights, trainable, SLOTS[settings.optimizer] * trainable + average, input_)
 
 
 def _bytes(variables: Any) -> int:

@@ -17,7 +17,8 @@ def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer
     if images <= PROBES[-1]:
         answer = ask(_one_pass(settings, images))
     else:
-        answer = through(*(ask(_one_pass(settings, size)) for size in PROBES), images)
+        low, high = (ask(_one_pass(settings, size)) for size in PROBES)
+        answer = through(low, high, images)
     return _with_passes(answer, images, settings.batch_size)
 
 

@@ -26,7 +26,8 @@ class MemoryPlan:
     tried: tuple[Tried, ...]  # in order; the last one is what the figures below are of
     batch_size: int
     training: Answer
-    evaluation: Answer | None  # beside it the state of the training stays where it is
+    evaluation: Answer  # beside it the state of the training stays where it is
+    evaluation_batch: int  # images at once
     largest_micro_batch: int | None  # None: was not looked for
     host: HostNeed
     note: str = ""  # what would give better figures
@@ -38,16 +39,11 @@ class MemoryPlan:
 
     @property
     def fits(self) -> bool:
-        return self.tried[-1].fits and (self.evaluation is None or self.evaluation_bytes <= self.limit_bytes)
+        return self.tried[-1].fits and with_state(self.evaluation, self.training) <= self.limit_bytes
 
     @property
     def chosen(self) -> Choice:
         return self.tried[-1].choice
-
-    @property
-    def evaluation_bytes(self) -> int:
-        """With what the training keeps on the device meanwhile; the weights are there only once."""
-        return self.evaluation.need + self.training.optimizer if self.evaluation is not None else 0
 
     def changes(self) -> dict[str, Any]:
         """Of the settings, so that it fits: nothing where it does as it was wanted, or nothing helps."""
@@ -65,7 +61,10 @@ class MemoryPlan:
             "wanted": self.wanted.as_plain(), "chosen": self.chosen.as_plain(), "changes": self.changes(),
             "tried": [each.as_plain() for each in self.tried],
             "training": _parts(self.training),
-            "evaluation": {**_parts(self.evaluation), "with_the_training": self.evaluation_bytes} if self.evaluation else None,
+            "evaluation": {
+                **_parts(self.evaluation), "images": self.evaluation_batch,
+                "with_the_training": with_state(self.evaluation, self.training),
+            },
             "checkpoint": {"disk_bytes": self.training.state, "host_bytes": self.training.state},
             "layers": layers, "largest_micro_batch": self.largest_micro_batch, "host": self.host.as_plain(), "note": self.note,
         }  # fmt: skip
@@ -73,6 +72,11 @@ class MemoryPlan:
 
 def limit_of(usable_bytes: int, error: float) -> int:
     return int(usable_bytes / (1 + error))
+
+
+def with_state(evaluation: Answer, training: Answer) -> int:
+    """What an evaluation needs with what the training keeps on the device meanwhile; the weights are there only once."""
+    return evaluation.need + training.optimizer
 
 
 def _parts(answer: Answer) -> dict[str, Any]:

@@ -79,12 +79,22 @@ class Answer:
         return cls(**{**plain, "layers": layers})
 
 
-def split(need: int, weights: int, trainable: int, optimizer: int, input_: int) -> dict[str, int]:
-    """The parts of a need. Gradients are as large as what is trained; where the rest is less, the compiler applies each as soon
+@dataclass(frozen=True)
+class Sizes:
+    """What can be counted, in bytes."""
+
+    weights: int
+    trainable: int  # of the weights
+    optimizer: int
+    input: int
+
+
+def split(need: int, sizes: Sizes, layers: tuple[Layer, ...], said: dict[str, Any] | None = None) -> Answer:
+    """A need in its parts. Gradients are as large as what is trained; where the rest is less, the compiler applies each as soon
     as it is there."""
-    rest = max(0, need - weights - optimizer - input_)
-    gradients = min(trainable, rest)
-    return {
-        "need": need, "weights": weights, "gradients": gradients, "optimizer": optimizer, "input": input_,
-        "activations": rest - gradients,
-    }  # fmt: skip
+    rest = max(0, need - sizes.weights - sizes.optimizer - sizes.input)
+    gradients = min(sizes.trainable, rest)
+    return Answer(
+        need=need, weights=sizes.weights, gradients=gradients, optimizer=sizes.optimizer, input=sizes.input,
+        activations=rest - gradients, state=sizes.weights + sizes.optimizer, layers=layers, said=said or {},
+    )  # fmt: skip

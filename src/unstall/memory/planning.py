@@ -16,7 +16,7 @@ from unstall.memory.choosing import Choice, choose
 from unstall.memory.devices import Device, here
 from unstall.memory.host import host_need
 from unstall.memory.lines import on_the_line
-from unstall.memory.memory_plan import MemoryPlan, limit_of
+from unstall.memory.memory_plan import MemoryPlan, limit_of, with_state
 from unstall.memory.needs import Answer, Phase, Question, Way, question
 from unstall.memory.searching import largest
 from unstall.settings import Settings, changed
@@ -118,13 +118,14 @@ class _Planner:
         last = tried[-1]
         training = self.answer(last.choice)
         found = self._largest(last.choice) if finds_largest else None
+        images, evaluation = self._evaluation(last.choice, training)
         usable, why = self.usable
         on_cores = training.need if self.device.kind == "cpu" else 0
         host = host_need(self.settings, self.backend, training.input, training.state, on_cores, largest_pixels)
         return MemoryPlan(
             device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,
             error=self.source.error, usable_bytes=usable, usable_why=why, wanted=self.wanted, tried=tried,
-            batch_size=self.settings.batch_size, training=training, evaluation=self.answer(last.choice, "evaluation"),
+            batch_size=self.settings.batch_size, training=training, evaluation=evaluation, evaluation_batch=images,
             largest_micro_batch=found, host=host, note=self.source.note,
         )  # fmt: skip
 
@@ -144,6 +145,15 @@ class _Planner:
         backend = self.source.backend or self.backend
         card = dict(self.device.card) if self.source.way == "compiled" else {}
         return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
+
+    def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
+        """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""
+        images = choice.micro_batch
+        while True:
+            answer = self.answer(replace(choice, micro_batch=images), "evaluation", images)
+            if images == 1 or with_state(answer, training) <= self.limit:
+                return images, answer
+            images //= 2
 
     def _largest(self, choice: Choice) -> int:
         def need(images: int) -> int:

@@ -77,11 +77,11 @@ def _parts(plain: dict[str, Any]) -> Table:
     for name in PARTS:
         style = "bold" if name == "need" else ""
         kept = {"weights": training["weights"], "optimizer": training["optimizer"], "need": plain["checkpoint"]["disk_bytes"]}
-        cells = [training[name], evaluation[name] if evaluation else None, kept.get(name)]
+        cells = [training[name], evaluation[name], kept.get(name)]
         label = "in all" if name == "need" else name
         table.add_row(Text(label, style), *(Text("" if not each else size(each), style) for each in cells))
-    if evaluation:
-        table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
+    table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
+    table.add_row("images at once", str(plain["chosen"]["micro_batch"]), str(evaluation["images"]), "")
     return table
 
 
