@@ -25,8 +25,15 @@ def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path
 
 
 @pytest.mark.parametrize("model", list(RECIPES))
-def test_every_recipe_is_of_settings_and_of_a_model(model: str) -> None:
-    assert resolve({"model": model}).settings.model == model
+def test_every_recipe_becomes_settings_of_its_model(model: str) -> None:
+    found = resolve({"model": model})
+    assert (found.settings.model, found.settings.rate) == (model, RECIPES[model].rate)
+    assert found.sources["epochs"] == f"recipe of {model}"
+
+
+def test_drops_of_a_recipe_are_epochs_of_the_settings() -> None:
+    found = resolve({"model": "retinanet_resnet50_fpn"}).settings
+    assert (found.schedule, found.rate_drops_at_epochs, found.epochs) == ("step", (16, 22), 26)
 
 
 @pytest.mark.parametrize(

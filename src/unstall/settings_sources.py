@@ -19,6 +19,9 @@ from unstall.settings import Settings, as_plain, from_plain
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
+SAME_IN_RECIPES = ("optimizer", "rate", "batch_size", "epochs", "warm_up_steps", "weight_decay", "clip_norm")
+# The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
+OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
     "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
@@ -62,10 +65,15 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
 def recipe_of(model: str) -> dict[str, Any]:
     """What trains this detector well, by the names of settings. A model that is not there is refused."""
     from unstall.detectors import family_of
-    from unstall.training.recipes import recipe
+    from unstall.training import recipes
 
     family_of(model)
-    return dict(recipe(model))
+    recipe = recipes.recipe_of(model)
+    values = {name: getattr(recipe, name) for name in SAME_IN_RECIPES}
+    values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
+    if recipe.drops_at:
+        values["rate_drops_at_epochs"] = tuple(round(share * recipe.epochs) for share in recipe.drops_at)
+    return {**values, **(OF_THE_SHAPES if model.endswith("_tiny") else {})}
 
 
 def refuse_unfit(settings: Settings) -> None:
