@@ -161,8 +161,8 @@ def settings_page() -> str:
         _from("src/unstall/settings.py") + "# The settings of a training",
         "",
         "As options of `unstall train`, `preflight`, `plan` and `sweep` (`--batch-size 8`), or in a settings file",
-        "(`batch_size = 8`), which `unstall init` writes. What holds without them < the recipe of the model < the file < options:",
-        "later ones win, and `unstall train --show-settings` says where each came from.",
+        "(`batch_size = 8`), which `unstall init` writes. What holds without them < the recipe of the model < the file <",
+        "options: later ones win, and `unstall train --show-settings` says where each came from.",
     ]
     for heading, names in settings_file.groups().items():
         lines += [

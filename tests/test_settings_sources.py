@@ -31,6 +31,11 @@ def test_every_recipe_becomes_settings_of_its_model(model: str) -> None:
     assert found.sources["epochs"] == f"recipe of {model}"
 
 
+def test_what_suits_the_embedded_shapes_is_not_put_upon_data_of_ones_own(tmp_path: Path) -> None:
+    assert resolve({}).settings.most_boxes == 10
+    assert resolve({"data": str(tmp_path)}).settings.most_boxes == Settings.most_boxes
+
+
 def test_drops_of_a_recipe_are_epochs_of_the_settings() -> None:
     found = resolve({"model": "retinanet_resnet50_fpn"}).settings
     assert (found.schedule, found.rate_drops_at_epochs, found.epochs) == ("step", (16, 22), 26)

@@ -46,8 +46,9 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     in_file = {name: _absolute(name, value, Path(file or ".").resolve().parent) for name, value in in_file.items()}
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
+    is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
     layers = [
-        (recipe_of(model), lambda name: f"recipe of {model}"),
+        ({**recipe_of(model), **(OF_THE_SHAPES if is_on_shapes else {})}, lambda name: f"recipe of {model}"),
         (in_file, lambda name: places[name]),
         (given, lambda name: f"--{name.replace('_', '-')}"),
     ]
@@ -73,7 +74,7 @@ def recipe_of(model: str) -> dict[str, Any]:
     values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
     if recipe.drops_at:
         values["rate_drops_at_epochs"] = tuple(round(share * recipe.epochs) for share in recipe.drops_at)
-    return {**values, **(OF_THE_SHAPES if model.endswith("_tiny") else {})}
+    return values
 
 
 def refuse_unfit(settings: Settings) -> None:
