@@ -19,7 +19,7 @@ def plan(*tried: Tried) -> MemoryPlan:
     answer = Answer(need=tried[-1].need_bytes, weights=0, gradients=0, optimizer=0, input=0, activations=0, state=0)
     return MemoryPlan(
         device=named("a100"), backend="jax", way="compiled", asked_of="jax", error=0.02, usable_bytes=70 * GIB, usable_why="",
-        wanted=WANTED, tried=tried, batch_size=16, training=answer, evaluation=None, evaluation_batch=16, largest_micro_batch=None,
+        wanted=WANTED, tried=tried, batch_size=16, training=answer, evaluation=answer, evaluation_batch=16, largest_micro_batch=None,
         host=HostNeed(0, 0, 0, 0, 0, 0, 0, 0),
     )  # fmt: skip
 
