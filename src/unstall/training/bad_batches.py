@@ -1,4 +1,4 @@
-"""Batches whose update was not finite, written for a look: the arrays as the step got them, and the names of the examples."""
+"""Batches whose update was not finite, written for a look: their arrays, and the names of the examples with what is marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch
-from unstall.training.fitting import fed
 
 MOST = 8  # in a run: the first ones tell enough, and they may be large
 
@@ -29,7 +28,7 @@ def write(folder: Path, step: int, batch: Batch, data: DataSet, losses: dict[str
         if len(others) >= MOST:
             return ""
         with stem.with_suffix(".npz").open("wb") as file:
-            np.savez_compressed(file, rows=batch.rows, **fed(batch))
+            np.savez_compressed(file, **batch.arrays())
         text = json.dumps(_described(step, batch, data, losses, gradient_norm), indent=1)
         stem.with_suffix(".json").write_text(text, encoding="utf-8")
     except OSError:
