@@ -8,7 +8,7 @@ import pytest
 
 from unstall.errors import WrongInput
 from unstall.settings import Settings
-from unstall.settings_sources import CHANGEABLE, going_on, recipe_of, resolve
+from unstall.settings_sources import CHANGEABLE, augment_names, going_on, recipe_of, resolve
 from unstall.training.recipes import RECIPES
 
 
@@ -49,6 +49,7 @@ def test_drops_of_a_recipe_are_epochs_of_the_settings() -> None:
         ({"detector": {"image_px": [8, 8]}}, "image_px: expected height and width in whole pixels, 32 to 8192"),
         ({"detector": {"classes": 3}}, "'classes' are counted in the data"),
         ({"detector": {"remat": True}}, "Write: --remat"),
+        ({"augment": ["mosaik"]}, "augment: there is no 'mosaik'. Did you mean 'mosaic'?"),
         ({"format": "cocoa"}, "format: expected one of coco, tfrecord, voc, yolo. Received: 'cocoa'"),
         ({"batch_size": 8, "micro_batch": 3}, "micro_batch: expected a divisor of batch_size (8)"),
     ],
@@ -79,6 +80,12 @@ def test_a_run_that_goes_on_may_be_extended_but_not_become_another() -> None:
     for other in ({"model": "ssd_tiny"}, {"seed": 4}, {"batch_size": 8}, {"optimizer": "adamw"}, {"data": "/elsewhere"}):
         with pytest.raises(WrongInput, match="a run that goes on keeps its"):
             going_on(before, other)
+
+
+def test_augmentations_are_known_by_the_names_that_they_have() -> None:
+    from unstall.data.augment.names import NAMED
+
+    assert augment_names() == list(NAMED)
 
 
 def test_what_may_be_changed_are_settings() -> None:

@@ -5,10 +5,12 @@ Nothing heavy is loaded: what is wrong is refused at once, before any framework 
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,8 +100,22 @@ def refuse_unfit(settings: Settings) -> None:
             ranges.image_size(SimpleNamespace(image_px=settings.detector["image_px"]))
         except WrongInput as wrong:
             raise WrongInput(f"detector: {wrong}") from None
+    for name in settings.augment:
+        if name not in augment_names():
+            raise WrongInput(
+                f"augment: there is no '{name}'.{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
+            )
     if settings.format is not None and settings.format not in format_names():
         raise WrongInput(f"format: expected one of {', '.join(format_names())}. Received: {settings.format!r}")
+
+
+@cache
+def augment_names() -> list[str]:
+    """The keys of `NAMED` in data/augment/names.py, read without loading it: that would load NumPy."""
+    tree = ast.parse((Path(__file__).parent / "data" / "augment" / "names.py").read_text(encoding="utf-8"))
+    (named,) = (node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMED")
+    assert isinstance(named, ast.Dict)
+    return [ast.literal_eval(key) for key in named.keys if key is not None]
 
 
 def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:

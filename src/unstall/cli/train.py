@@ -71,14 +71,19 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
-    sys.exit(_train(begin(resolved.settings, run, out, planned_changes(found)), json_target))
+    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target))
 
 
-def _train(run: RunFolder, json_target: str | None) -> int:
+def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None) -> int:
+    from unstall.report import json
+    from unstall.report.trained import told
     from unstall.supervisor.supervisor import Wishes
-    from unstall.supervisor.training import train
+    from unstall.supervisor.training import WORKER, train
 
-    return train(run, Wishes(json_target=json_target))
+    code = train(run, Wishes(), (*WORKER, "--quiet") if json_target == "-" else WORKER)
+    if json_target:
+        json.write(told(run, code, found), json_target)
+    return code
 
 
 def _looked_before(

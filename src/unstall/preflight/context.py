@@ -63,6 +63,13 @@ class Context:
         height, width = self.settings.detector.get("image_px") or pages.image_px(self.settings.model)
         return int(height), int(width)
 
+    @property
+    def published_parameters(self) -> int:
+        """Whatever the data is."""
+        from unstall.detectors.weights import shapes
+
+        return sum(prod(shape) for shape in shapes.known()[self.settings.model].shapes.values())
+
     @cached_property
     def parameters(self) -> int:
         """Of the detector as it is published, with the classes of this data."""
