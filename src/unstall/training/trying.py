@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unstall import backends
+from unstall.backends.quietly import start
 from unstall.report.progress import Progress
 from unstall.settings import Settings, changed
 
@@ -17,7 +17,7 @@ class Trial:
 
     def __init__(self, settings: Settings, aside: Path, progress: Progress | None = None) -> None:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
-        self.backend = backends.choose(None if settings.backend == "auto" else settings.backend)
+        self.backend = start(None if settings.backend == "auto" else settings.backend)
         from unstall.training.lessons import lessons
         from unstall.training.preparing import built, image_px, pipeline
         from unstall.training.step import Step

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from unstall import backends
 from unstall.backends.memory_errors import is_out_of_memory
+from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
 from unstall.errors import UnstallError
 from unstall.inside import begin as probing
@@ -72,6 +73,7 @@ class Worker:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
+            start(backend)
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 
