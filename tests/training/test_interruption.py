@@ -12,12 +12,13 @@ import pytest
 from unstall.training.endings import INTERRUPTED
 
 BEGIN = """
-    import ctypes, sys, time
+    import ctypes, sys, threading, time
     from unstall.training import interruption as module
     from unstall.training.interruption import Interrupted, Interruption
 
     def native():
         "A lock that is never given: Python gets no turn, as in a compilation, and no signal ends it."
+        threading.Timer(0.5, print, ["native"], {"flush": True}).start()
         lock = ctypes.create_string_buffer(256)
         for _ in range(2):
             ctypes.CDLL(None).pthread_mutex_lock(lock)
@@ -30,9 +31,13 @@ BEGIN = """
 def program(text: str) -> subprocess.Popen[str]:
     source = textwrap.dedent(BEGIN) + textwrap.dedent(text)
     started = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True)
-    assert started.stdout is not None
-    assert started.stdout.readline() == "ready\n"
+    wait_for(started, "ready")
     return started
+
+
+def wait_for(started: subprocess.Popen[str], word: str) -> None:
+    assert started.stdout is not None
+    assert started.stdout.readline() == f"{word}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -71,6 +76,7 @@ def test_a_compilation_is_left_where_nothing_is_unsaved() -> None:
             print("ready", flush=True)
             native()
     """)
+    wait_for(started, "native")
     started.terminate()
     out, _ = started.communicate(timeout=30)
     assert out == "waited for the checkpoint\n" and started.returncode == INTERRUPTED
@@ -82,6 +88,7 @@ def test_a_step_that_does_not_end_is_left_when_the_time_is_up() -> None:
         print("ready", flush=True)
         native()
     """)
+    wait_for(started, "native")
     started.terminate()
     started.communicate(timeout=30)
     assert started.returncode == INTERRUPTED
@@ -109,12 +116,10 @@ def test_a_second_ctrl_c_ends_it_at_once() -> None:
         print("ready", flush=True)
         while not interruption.is_asked:
             time.sleep(0.01)
-        print("ready", flush=True)
         native()
     """)
-    assert started.stdout is not None
     started.send_signal(signal.SIGINT)
-    assert started.stdout.readline() == "ready\n"
+    wait_for(started, "native")
     started.send_signal(signal.SIGINT)
     started.communicate(timeout=30)
     assert started.returncode == 128 + signal.SIGINT

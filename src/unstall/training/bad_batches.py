@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,13 @@ def write(folder: Path, step: int, batch: Batch, data: DataSet, losses: dict[str
         if len(others) >= MOST:
             return ""
         with stem.with_suffix(".npz").open("wb") as file:
-            np.savez_compressed(file, **batch.arrays())
+            arrays: dict[str, Any] = batch.arrays()
+            np.savez_compressed(file, **arrays)
         text = json.dumps(_described(step, batch, data, losses, gradient_norm), indent=1)
         stem.with_suffix(".json").write_text(text, encoding="utf-8")
     except OSError:
-        stem.with_suffix(".npz").unlink(missing_ok=True)
+        with suppress(OSError):
+            stem.with_suffix(".npz").unlink()  # half of it
         return ""
     return str(stem.with_suffix(".npz"))
 

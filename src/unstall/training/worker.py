@@ -6,6 +6,7 @@ Only what must be there first is imported above: the backend is chosen, and sign
 from __future__ import annotations
 
 import time
+import traceback
 from typing import TYPE_CHECKING
 
 from unstall import backends
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from unstall.training.beginning import Begun
 
 LONGEST_MESSAGE = 2000
+FAILED = 1  # as Python ends with an error that nobody expected
 
 
 def work(run: RunFolder, is_quiet: bool) -> int:
@@ -37,6 +39,10 @@ def work(run: RunFolder, is_quiet: bool) -> int:
     except UnstallError as error:
         say(f"unstall: {error}")
         return error.exit_code
+    except Exception as error:  # printed here: the probe's own hook leaves out frames of Unstall, which would be all of them
+        telling.failed(error)
+        traceback.print_exc()
+        return FAILED
     if ending == DONE and not is_quiet:
         worker.show_results()
     return ending
