@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -49,7 +49,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
     is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
-    layers = [
+    layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
         ({**recipe_of(model), **(OF_THE_SHAPES if is_on_shapes else {})}, lambda name: f"recipe of {model}"),
         (in_file, lambda name: places[name]),
         (given, lambda name: f"--{name.replace('_', '-')}"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,20 @@ def test_checks_come_after_those_that_they_need() -> None:
     for name in names:
         assert {*registry.needs(name)} <= set(names[: names.index(name)])
     assert set(registry.quick_names()) < set(names)
+
+
+ASKS = """
+import sys
+from pathlib import Path
+from unstall.preflight import asking
+from unstall.preflight.preflight import preflight
+from unstall.settings_sources import resolve
+asking.quick_names = lambda: ("cores", "packages", "paths", "data_set", "weights")
+found = preflight(resolve({}).settings, Path("nowhere"), is_quick=True)
+print(found["counts"]["unknown"], sorted({"numpy", "keras", "tensorflow", "jax", "torch"} & set(sys.modules)))
+"""
+
+
+def test_whoever_asks_loads_neither_numpy_nor_a_framework() -> None:
+    done = subprocess.run([sys.executable, "-c", ASKS], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "0 []\n"

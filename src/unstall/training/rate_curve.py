@@ -73,7 +73,9 @@ def suggest(rates: Sequence[float], losses: Sequence[float]) -> Suggestion:
 
 
 def _slope(rates: Sequence[float], curve: Sequence[float], number: int) -> float:
-    return (curve[number] - curve[number - 1]) / math.log(rates[number] / rates[number - 1])
+    """Around this rate, over several: between two neighbours it is mostly noise."""
+    before, after = max(0, number - WINDOW // 2), min(len(curve) - 1, number + WINDOW // 2)
+    return (curve[after] - curve[before]) / math.log(rates[after] / rates[before])
 
 
 def _rounded(rate: float) -> float:

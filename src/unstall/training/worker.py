@@ -10,6 +10,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from unstall import backends
+from unstall.backends.compiled import keep_compiled
 from unstall.backends.memory_errors import is_out_of_memory
 from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
@@ -74,12 +75,19 @@ class Worker:
 
     def _train(self, settings: Settings) -> Ending:
         with self.interruption.may_leave():
+            from unstall.data.augment.names import augmentations
+
+            augmentations(settings.augment)  # what can be refused is refused before anything is loaded
             backend = backends.choose(None if settings.backend == "auto" else settings.backend)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
+<<<<<<< HEAD
             start(backend)
+=======
+            keep_compiled(self.run.compiled_path, backend)
+>>>>>>> issue5-trainer
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 

@@ -24,16 +24,17 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from unstall.preflight.answers import Answer, Fits, Refuses, Warns
+from unstall.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.preflight.context import Context
 
 if TYPE_CHECKING:
-    pass
+    from unstall.training.trying import Trial
 
 NEEDS = ("data_set", "packages", "memory_plan", "host_memory")
 IS_QUICK = False
+MOST_S = 120.0  # for all steps: with a large detector and without a card they would take an hour
 STEPS = 12  # at each rate
 WARM_UP = 4  # of these
 BATCHES = 3  # that are learned again and again
@@ -51,18 +52,27 @@ def look(context: Context) -> Answer:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
     rate = context.settings.rate
-    losses = {}
-    for factor in (1.0, 1 / FACTOR, FACTOR):
-        trial.begin_again()
-        began = time.perf_counter()
-        losses[factor] = [
-            trial.loss_at(rate * factor * min(1.0, (step + 1) / WARM_UP), some[step % BATCHES]) for step in range(STEPS)
-        ]
-        seconds = time.perf_counter() - began
+    trial.loss_at(rate, some[0])  # compiles
+    began = time.perf_counter()
+    trial.loss_at(rate, some[0])
+    step_s = time.perf_counter() - began
+    context.measured_images_per_s = context.settings.batch_size / step_s
+    if 3 * STEPS * step_s > MOST_S:
+        return Unknown(
+            f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
+        )
+    here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
+    return judged(rate, here, lower, higher, context.measured_images_per_s)
+
+
+def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
+    trial.begin_again()
+    losses = []
+    for step in range(STEPS):
+        losses.append(trial.loss_at(rate * min(1.0, (step + 1) / WARM_UP), some[step % BATCHES]))
         if context.progress is not None:
-            context.progress("trying rates", len(losses), 3)
-    context.measured_images_per_s = STEPS * context.settings.batch_size / seconds  # of the last: the first compiled
-    return judged(rate, losses[1.0], losses[1 / FACTOR], losses[FACTOR], context.measured_images_per_s)
+            context.progress(f"trying the rate {rate:g}", step + 1, STEPS)
+    return losses
 
 
 def judged(rate: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float) -> Answer:

@@ -38,10 +38,14 @@ IS_QUICK = True
 def look(context: Context) -> Answer:
     from unstall import memory
     from unstall.memory.asking import NotAnswered
+    from unstall.report.plan_text import told_before
 
     pixels = context.largest_image_bytes // 3 or None
     try:
-        plan = memory.plan(context.settings, None, context.classes, largest_pixels=pixels, finds_largest=False, is_quick=True)
+        plan = memory.plan(
+            context.settings, None, context.classes,
+            largest_pixels=pixels, finds_largest=False, is_quick=True, before=told_before(context.progress),
+        )  # fmt: skip
     except NotAnswered as failed:
         return Unknown(str(failed), "unstall plan")
     context.planned = plan
