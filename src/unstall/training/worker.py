@@ -83,11 +83,8 @@ class Worker:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
-<<<<<<< HEAD
-            start(backend)
-=======
             keep_compiled(self.run.compiled_path, backend)
->>>>>>> issue5-trainer
+            start(backend)
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 
