@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import keras
-
 import unstall
-from unstall.backends import devices
+from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
 from unstall.report.progress import shown_progress
@@ -76,7 +74,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption) -> Beg
         rhythm.began(at.step)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard else None
     results = Results(run, detector, learned.classes, line.say)
-    backend = keras.backend.backend()
+    backend = running_backend() or ""
     scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption)
     begun = Begun(
         run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
