@@ -137,6 +137,7 @@ class Trainer:
         return {
             **self.at.as_plain(),
             "judged": self.judge.as_plain(),
+            "needed_by_weights": self.begun.needed_by_weights,
             "settings": as_plain(self.settings),
             "versions": versions(self.begun.backend),
         }
