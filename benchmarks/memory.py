@@ -119,10 +119,7 @@ def measure(results: Results, tasks: list[Case | Search], jobs: int, ends_at: fl
             known = results["predicted"].get(task.name)
             if known is None or task.name in results[part] or time.monotonic() > ends_at:
                 return
-            if isinstance(task, Search):
-                row = machine.searched(task, known)
-            else:
-                row = machine.measured(task, int(known["need"]))
+            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, int(known["need"]))
             results.plain["measured_on"] = machine.described()
             results.keep(part, task.name, row)
 
