@@ -22,7 +22,10 @@ IMAGE_PX = (64, 64)
 
 
 @pytest.fixture(scope="module")
-def detector() -> object:
+def detector(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """What is compiled here once is not compiled again."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     return build("ssd_tiny", image_px=IMAGE_PX)
 
 
