@@ -5,10 +5,12 @@ Nothing heavy is loaded: what is wrong is refused at once, before any framework 
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +21,9 @@ from unstall.settings import Settings, as_plain, from_plain
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
+SAME_IN_RECIPES = ("optimizer", "rate", "batch_size", "epochs", "warm_up_steps", "weight_decay", "clip_norm")
+# The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
+OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
     "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
@@ -43,8 +48,9 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     in_file = {name: _absolute(name, value, Path(file or ".").resolve().parent) for name, value in in_file.items()}
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
-    layers = [
-        (recipe_of(model), lambda name: f"recipe of {model}"),
+    is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
+    layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
+        ({**recipe_of(model), **(OF_THE_SHAPES if is_on_shapes else {})}, lambda name: f"recipe of {model}"),
         (in_file, lambda name: places[name]),
         (given, lambda name: f"--{name.replace('_', '-')}"),
     ]
@@ -62,10 +68,15 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
 def recipe_of(model: str) -> dict[str, Any]:
     """What trains this detector well, by the names of settings. A model that is not there is refused."""
     from unstall.detectors import family_of
-    from unstall.training.recipes import recipe
+    from unstall.training import recipes
 
     family_of(model)
-    return dict(recipe(model))
+    recipe = recipes.recipe_of(model)
+    values = {name: getattr(recipe, name) for name in SAME_IN_RECIPES}
+    values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
+    if recipe.drops_at:
+        values["rate_drops_at_epochs"] = tuple(round(share * recipe.epochs) for share in recipe.drops_at)
+    return values
 
 
 def refuse_unfit(settings: Settings) -> None:
@@ -89,8 +100,22 @@ def refuse_unfit(settings: Settings) -> None:
             ranges.image_size(SimpleNamespace(image_px=settings.detector["image_px"]))
         except WrongInput as wrong:
             raise WrongInput(f"detector: {wrong}") from None
+    for name in settings.augment:
+        if name not in augment_names():
+            raise WrongInput(
+                f"augment: there is no '{name}'.{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
+            )
     if settings.format is not None and settings.format not in format_names():
         raise WrongInput(f"format: expected one of {', '.join(format_names())}. Received: {settings.format!r}")
+
+
+@cache
+def augment_names() -> list[str]:
+    """The keys of `NAMED` in data/augment/names.py, read without loading it: that would load NumPy."""
+    tree = ast.parse((Path(__file__).parent / "data" / "augment" / "names.py").read_text(encoding="utf-8"))
+    (named,) = (node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMED")
+    assert isinstance(named, ast.Dict)
+    return [ast.literal_eval(key) for key in named.keys if key is not None]
 
 
 def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:

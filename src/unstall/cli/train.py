@@ -49,7 +49,7 @@ def command(
     from unstall.report import json
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import begin, going_on_with, refuse_contradiction
+    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
     if models:
@@ -71,14 +71,19 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
-    run = begin(resolved.settings, run, out)
-    sys.exit(_train(run, json_target))
+    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target))
 
 
-def _train(run: RunFolder, json_target: str | None) -> int:
-    from unstall.supervisor.training import Wishes, train
+def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None) -> int:
+    from unstall.report import json
+    from unstall.report.trained import told
+    from unstall.supervisor.supervisor import Wishes
+    from unstall.supervisor.training import WORKER, train
 
-    return train(run, Wishes(json_target=json_target))
+    code = train(run, Wishes(), (*WORKER, "--quiet") if json_target == "-" else WORKER)
+    if json_target:
+        json.write(told(run, code, found), json_target)
+    return code
 
 
 def _looked_before(

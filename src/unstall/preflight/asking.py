@@ -19,7 +19,7 @@ from unstall.report.progress import Progress
 from unstall.settings import Settings
 from unstall.settings import as_plain as settings_as_plain
 
-MOST_SILENT_S = 180.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
+MOST_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
 
 
 def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from unstall.settings import Settings
 
 if TYPE_CHECKING:
     from unstall.data.example import DataSet
+    from unstall.memory import MemoryPlan
 
 FLOAT_BYTES = 4  # weights and what the optimizer keeps of them are float32, whatever layers compute in
 SHAPES_CLASSES = 6
@@ -27,7 +28,9 @@ class Context:
     folder: Path  # of the run, which need not be there yet
     is_quick: bool = False
     progress: Callable[[str, int, int], None] | None = None
-    measured_images_per_s: float | None = field(default=None, init=False)  # of training steps, where a check has made some
+    # What a check found, for those that come after it:
+    measured_images_per_s: float | None = field(default=None, init=False)  # of training steps
+    planned: MemoryPlan | None = field(default=None, init=False)
 
     @cached_property
     def backend(self) -> str:
@@ -59,6 +62,13 @@ class Context:
 
         height, width = self.settings.detector.get("image_px") or pages.image_px(self.settings.model)
         return int(height), int(width)
+
+    @property
+    def published_parameters(self) -> int:
+        """Whatever the data is."""
+        from unstall.detectors.weights import shapes
+
+        return sum(prod(shape) for shape in shapes.known()[self.settings.model].shapes.values())
 
     @cached_property
     def parameters(self) -> int:

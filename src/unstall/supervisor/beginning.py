@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from unstall import runs
 from unstall.errors import NotPermitted, WrongInput
+from unstall.journal.events import PlanMade
+from unstall.journal.writer import JournalWriter
+from unstall.plans import Kind, Verb
 from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain, from_plain
+from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
+
+REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -42,19 +49,41 @@ def _found(name: str) -> RunFolder:
     return runs.find(name)
 
 
-def begin(settings: Settings, run: RunFolder | None, out: str | None) -> RunFolder:
-    """The folder in which the next worker finds its settings."""
-    plain = as_plain(settings)
+def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the preflight's plan of memory changes, so that a step fits."""
+    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
+    return dict(planned[0]["facts"].get("changes", {})) if planned else {}
+
+
+def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: Mapping[str, Any]) -> RunFolder:
+    """The folder in which the next worker finds its settings. A run that goes on keeps those that it has found to fit."""
     try:
-        if run is None:
-            run = _made(out) if out else runs.create(settings.model)
-            run.write_settings(plain, are_given=True)
-        run.write_settings(plain)
+        if run is not None:
+            run.write_settings(as_plain(settings))
+            return run
+        run = _made(out) if out else runs.create(settings.model)
+        run.write_settings(as_plain(settings), are_given=True)
+        run.write_settings(as_plain(changed(settings, changes)))
+        _journal(run, settings, changes)
     except OSError as error:
         raise NotPermitted(
             f"Cannot write the run to '{out or runs.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
+
+
+def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Each change of the plan is a plan like those of repairs: what it changes, and how to undo it."""
+    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+    before = as_plain(settings)
+    for name, value in changes.items():
+        made = PlanMade(
+            at=time.time(), remedy=REMEDIES[name], cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value, change={name: value},
+            undo={name: before[name]}, why="The plan of memory says that a step as wanted would not fit.",
+            happened="Memory was planned before the first step.",
+        )  # fmt: skip
+        writer.write(made)
+    writer.close()
 
 
 def _made(out: str) -> RunFolder:
