@@ -23,7 +23,7 @@ STEPS = 3
 TOTAL = 40
 SMALL: dict[str, dict[str, Any]] = {
     "ssd_tiny": {"convs": (1, 1, 1, 1, 1), "ratios": ((2.0,), (2.0,)), "scales": (0.1, 0.3, 0.6), "trainable_stages": 4},
-    "retinanet_tiny": {"head_convs": 1, "channels": 16},
+    "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
     "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
 }
 # PyTorch compiles nothing, and so runs all families; that the others give the same shows with one. See `conformance.SPECIFIED`.
@@ -80,8 +80,8 @@ EXPECTED: dict[str, list[dict[str, float]]] = {
         {"class": 495.7079, "box": 132.8079, "norm": 5889.866},
     ],
     "retinanet_tiny": [
-        {"class": 180.6158, "box": 0.8589185, "norm": 314.5833},
-        {"class": 274.1043, "box": 0.8858998, "norm": 467.6392},
+        {"class": 183.9327, "box": 0.844811, "norm": 459.8372},
+        {"class": 267.6882, "box": 0.9183291, "norm": 477.4095},
     ],
     "faster_rcnn_tiny": [
         {"objectness": 8.850138, "proposal_box": 6.236193, "class": 2.139128, "box": 4.290591, "norm": 148.3666},
@@ -169,8 +169,8 @@ def test_what_is_drawn_hangs_on_the_seed_and_the_step() -> None:
 def test_an_update_that_is_not_finite_is_not_applied() -> None:
     step, *_ = begun()
     healthy = step.arrays()
-    name = next(name for name in healthy if name.startswith("weights/") and name.endswith("/kernel"))
-    sick = {**healthy, name: np.full_like(healthy[name], 1e30)}
+    name = "weights/head.classification_head.module_list.0/bias"
+    sick = {**healthy, name: np.where(np.arange(healthy[name].size) % 2, 3e38, -3e38).astype(np.float32)}
     step.restore(sick)
     (told,) = taken(step, 1)
     assert not told.is_applied and not np.isfinite(told.loss) and not told.is_overflow
