@@ -32,7 +32,7 @@ def detector_settings(settings: Settings, classes: int | None = None) -> dict[st
             said = "the data says how many there are" if name == "classes" else f"expected as the setting '{name}' of the run"
             raise WrongInput(f"detector.{name}: {said}.")
     changes = {**_as_the_weights_need(settings), **settings.detector}
-    changes |= {"precision": settings.precision, "remat": settings.remat}
+    changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "classes": classes}
 
 
