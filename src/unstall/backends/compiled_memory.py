@@ -107,7 +107,6 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
     from unstall.training.detecting import Detecting
 
     detecting = Detecting(detector)
-    detecting.built = True  # it has no variables but the detector's
 
     def detect(trained: Any, other: Any, images: Any) -> Any:
         found, _ = detecting.stateless_call(trained, other, images, training=False)
