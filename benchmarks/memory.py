@@ -100,7 +100,7 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
     looked: dict[int, int] = {}
 
     def need(images: int) -> int:
-        looked[images] = asking(question_of(search.case(images), device_name)).need
+        looked[images] = asking(question_of(search.case(images), device_name)).room
         return looked[images]
 
     limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
@@ -119,7 +119,7 @@ def measure(results: Results, tasks: list[Case | Search], jobs: int, ends_at: fl
             known = results["predicted"].get(task.name)
             if known is None or task.name in results[part] or time.monotonic() > ends_at:
                 return
-            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, int(known["need"]))
+            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, known)
             results.plain["measured_on"] = machine.described()
             results.keep(part, task.name, row)
 
