@@ -121,12 +121,12 @@ def main() -> None:
     import time
 
     import numpy as np
-    from unstall.training.step import Step
 
     from unstall.backends.measured_memory import card_peak_bytes, peak_bytes
     from unstall.memory.answering import detector_of
     from unstall.memory.layers import batch_shapes
     from unstall.settings import from_plain
+    from unstall.training.step import Step
 
     case = Case(**json.loads(sys.argv[1]))
     settings = from_plain(case.settings())
