@@ -17,6 +17,7 @@ from typing import Any, Optional
 from unstall.journal.base import Event, Frame, ThreadStack
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
+from unstall.journal.plans import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
@@ -71,6 +72,10 @@ __all__ = [
     "LossDiverged",
     "MemoryExhausted",
     "PathLooked",
+    "PlanMade",
+    "PlanUndone",
+    "PlanVerified",
+    "RepairsEnded",
     "SampleFailed",
     "SourceRead",
     "StackSampled",
@@ -90,7 +95,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    mode: str = ""  # run | attach | guard | watch
+    mode: str = ""  # run | attach | guard | watch | train
     command: list[str] = field(default_factory=list)
     folder: str = ""  # the working folder of the program
     pid: int = 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar, cast
 
-from unstall.journal.events import Event, from_plain
+from unstall.journal.events import Event, PlanMade, PlanUndone, PlanVerified, RepairsEnded, RunStarted, UpdateSkipped, from_plain
 
 E = TypeVar("E", bound=Event)
 
@@ -19,6 +19,8 @@ JOURNAL_FILES = "events-*.jsonl"
 MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
 NEWEST_KEPT = 4000
 OLDEST_KEPT = 1000
+# A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
+OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
 
 
 class Tail:
@@ -124,4 +126,14 @@ def _thin_out(events: list[Event]) -> None:
 
 
 def read_folder(folder: Path) -> Journal:
-    return Journal(FolderTail(folder).read())
+    return Journal(of_the_newest_worker(FolderTail(folder).read()))
+
+
+def of_the_newest_worker(events: list[Event]) -> list[Event]:
+    """All events, where there was one program; of a training that was repaired, those since its newest worker was started."""
+    started = [event.at for event in events if isinstance(event, RunStarted) and event.mode == "train"]
+    return since(events, max(started)) if len(started) > 1 else events
+
+
+def since(events: Iterable[Event], at: float) -> list[Event]:
+    return [event for event in events if event.at >= at or isinstance(event, OF_THE_WHOLE_RUN)]

@@ -51,7 +51,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
-    table = _grid()
+    table = grid()
     table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
     verdicts = story["verdicts"]
     for index, verdict in enumerate(verdicts):
@@ -76,7 +76,7 @@ def print_clean(out: Console, shown: RenderableType) -> None:
     out.file.flush()
 
 
-def _grid() -> Table:
+def grid() -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -143,6 +143,8 @@ def _add_unknown(table: Table, unknown: list[dict[str, str]], unexplained: bool)
 
 
 def _add_summary(table: Table, story: dict[str, Any]) -> None:
+    from rich.text import Text
+
     time = story["time"]
     if story["progress"]["step"] is not None and time["total"]:
         shares = [
@@ -163,8 +165,29 @@ def _add_summary(table: Table, story: dict[str, Any]) -> None:
         if numbers["not_finite_since_step"] is not None:
             text += f", not finite since step {numbers['not_finite_since_step']}"
         table.add_row("numbers", text)
+    for index, repair in enumerate(story.get("repairs", [])):
+        table.add_row("repairs" if index == 0 else "", Text(repair_line(repair)))
     if story["run"]:
         table.add_row("run", story["run"])
+
+
+def repair_line(repair: dict[str, Any]) -> str:
+    """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
+    number = f"{repair['attempt']}: " if repair["attempt"] else ""
+    outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
+    return f"{number}{repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+
+
+def changes(repair: dict[str, Any]) -> str:
+    """micro_batch 8 → 4, or that the run was resumed."""
+    told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
+    return ", ".join(told) or f"{repair['verb']} step {repair['from_step']:,}".replace("restart step 0", "begun again")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} of them" if value else "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _share(seconds: float | None, total: float) -> str:

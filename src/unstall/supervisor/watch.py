@@ -23,7 +23,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.pulse import Beat, read_pulse
-from unstall.journal.reader import FolderTail, Journal
+from unstall.journal.reader import FolderTail, Journal, since
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 from unstall.signals import sources, stacks, threads
@@ -61,9 +61,11 @@ class Rhythm:
 
 
 class Watch:
-    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter) -> None:
+    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0) -> None:
+        """`since`: what the journal tells from before is of an earlier program of the same run."""
         self.run = run
         self.pid = pid
+        self._since = since
         self.journal = Journal()
         self.diagnosis: Diagnosis | None = None
         self._writer = writer
@@ -97,7 +99,7 @@ class Watch:
             self._writer.write(event)
 
     def read(self) -> None:
-        self.journal.extend(self._tail.read())
+        self.journal.extend(since(self._tail.read(), self._since))
         self.journal.now = time.time()
 
     # --- one tick ---
@@ -177,6 +179,16 @@ class Watch:
                         summary=found.summary,
                     )
                 )
+
+    @property
+    def stall(self) -> StallBegan | None:
+        """The one that goes on now."""
+        return self._stall
+
+    @property
+    def has_looked_closely(self) -> bool:
+        """The stacks of the present stall have been taken, as far as they can be."""
+        return self._native_taken or self._stacks_refused or self._stall_samples >= MOST_STALL_SAMPLES
 
     # --- progress ---
 

@@ -35,7 +35,7 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
             said = "the data says how many there are" if name == "classes" else f"expected as the setting '{name}' of the run"
             raise WrongInput(f"detector.{name}: {said}.")
     changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
-    changes |= {"precision": settings.precision, "remat": settings.remat}
+    changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "classes": classes}
 
 

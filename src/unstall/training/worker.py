@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from unstall import backends
 from unstall.backends import memory_errors
 from unstall.backends.compiled import keep_compiled
+from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
 from unstall.errors import UnstallError
 from unstall.inside import begin as probing
@@ -87,6 +88,7 @@ class Worker:
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
+            start(backend)
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 

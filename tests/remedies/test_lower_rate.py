@@ -1,0 +1,39 @@
+"""Back to good weights, and on at a lower rate; not for ever."""
+
+import pytest
+
+from tests.remedies.builders import T0, fault, made
+from unstall.journal.events import LossDiverged
+from unstall.plans import Kind, Verb
+from unstall.remedies.lower_rate import plan
+
+ROSE = LossDiverged(at=T0, step=100, loss=40.0, usual_loss=1.2, since_step=70)
+
+
+def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
+    planned = plan(fault(Kind.DIVERGED, ROSE, rate=0.01, checkpoints=(20, 60, 90)))
+    assert planned is not None
+    assert (planned.verb, planned.change, planned.from_step) == (Verb.RESUME, {"rate": 0.003}, 60)
+    assert (planned.verify.past_step, planned.verify.loss_below) == (100, 40.0)
+
+
+@pytest.mark.parametrize(("checkpoints", "taken"), [((80, 90), 80), ((), 0)])
+def test_where_no_checkpoint_is_old_enough_the_oldest_is_taken(checkpoints: tuple[int, ...], taken: int) -> None:
+    planned = plan(fault(Kind.DIVERGED, ROSE, checkpoints=checkpoints))
+    assert planned is not None
+    assert planned.from_step == taken
+
+
+def test_losses_that_are_not_finite_leave_the_newest_checkpoint_good() -> None:
+    planned = plan(fault(Kind.NOT_FINITE, rate=1.0))
+    assert planned is not None
+    assert (planned.change, planned.from_step) == ({"rate": 0.3}, None)
+
+
+def test_at_one_place_it_is_tried_twice_and_in_one_run_three_times() -> None:
+    here = made("lower_rate", Kind.DIVERGED, step=100)
+    before = [made("lower_rate", Kind.DIVERGED, step=step) for step in (20, 40, 60)]
+    assert plan(fault(Kind.DIVERGED, ROSE, plans=(here,))) is not None
+    assert plan(fault(Kind.DIVERGED, ROSE, plans=(here, here))) is None
+    assert plan(fault(Kind.DIVERGED, ROSE, plans=tuple(before[:2]))) is not None
+    assert plan(fault(Kind.DIVERGED, ROSE, plans=tuple(before))) is None
