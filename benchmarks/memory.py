@@ -54,25 +54,32 @@ class Results:
 # --- predicting ---
 
 
-def predict(results: Results, device_name: str, cases: tuple[Case, ...], searches: tuple[Search, ...], ends_at: float) -> None:
+def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
     from unstall.memory import remembered
     from unstall.memory.asking import Asking, NotAnswered
 
     results.plain["predicted_with"] = remembered.versions()
-    with Asking() as asking:
-        for case in cases:
-            if case.name in results["predicted"] or time.monotonic() > ends_at:
-                continue
-            try:
-                answer = asking(question_of(case, device_name))
-            except NotAnswered as error:
-                print(f"{case.name}: {error}", flush=True)
-                continue
-            row = {key: value for key, value in answer.as_plain().items() if key != "layers"}
-            results.keep("predicted", case.name, row)
-        for search in searches:
-            if search.name not in results["predicted"] and time.monotonic() < ends_at:
-                results.keep("predicted", search.name, found_largest(search, device_name, asking))
+    waiting = [task for task in tasks if task.name not in results["predicted"]]
+
+    def serve(_: int) -> None:
+        """One process answers one question after the other."""
+        with Asking() as asking:
+            while waiting and time.monotonic() < ends_at:
+                task = waiting.pop(0)
+                try:
+                    results.keep("predicted", task.name, predicted(task, device_name, asking))
+                except NotAnswered as error:
+                    print(f"{task.name}: {error}", flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(serve, range(jobs)))
+
+
+def predicted(task: Case | Search, device_name: str, asking: Any) -> dict[str, Any]:
+    if isinstance(task, Search):
+        return found_largest(task, device_name, asking)
+    answer = asking(question_of(task, device_name))
+    return {key: value for key, value in answer.as_plain().items() if key != "layers"}
 
 
 def question_of(case: Case, device_name: str) -> Any:
@@ -93,7 +100,7 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
     looked: dict[int, int] = {}
 
     def need(images: int) -> int:
-        looked[images] = asking(question_of(search.case(images), device_name)).need
+        looked[images] = asking(question_of(search.case(images), device_name)).room
         return looked[images]
 
     limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
@@ -103,26 +110,20 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
 # --- measuring ---
 
 
-def measure(results: Results, cases: tuple[Case, ...], searches: tuple[Search, ...], jobs: int, ends_at: float) -> None:
-    with tempfile.TemporaryDirectory() as compiled:
+def measure(results: Results, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
+    with tempfile.TemporaryDirectory() as compiled, ThreadPoolExecutor(jobs) as pool:
         machine = memory_measuring.Machine(Path(compiled), jobs)
 
-        def one(task: tuple[str, Case | Search]) -> None:
-            part, what = task
-            if time.monotonic() > ends_at or what.name in results[part] or what.name not in results["predicted"]:
+        def one(task: Case | Search) -> None:
+            part = "largest" if isinstance(task, Search) else "measured"
+            known = results["predicted"].get(task.name)
+            if known is None or task.name in results[part] or time.monotonic() > ends_at:
                 return
-            predicted = results["predicted"][what.name]
-            if isinstance(what, Search):
-                row = machine.searched(what, predicted)
-            else:
-                row = machine.measured(what, int(predicted["need"]))
+            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, known)
             results.plain["measured_on"] = machine.described()
-            results.keep(part, what.name, row)
+            results.keep(part, task.name, row)
 
-        tasks: list[tuple[str, Case | Search]] = [("measured", case) for case in cases]
-        tasks += [("largest", search) for search in searches]
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(one, tasks))
+        list(pool.map(one, tasks))
 
 
 def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at: float) -> None:
@@ -154,7 +155,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="a few small ones, to try the benchmark itself")
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations with this in their name")
     parser.add_argument("--backend", choices=("jax", "torch"), default="jax", help="to measure")
-    parser.add_argument("--jobs", type=int, default=4, help="processes beside each other while measuring")
+    parser.add_argument("--jobs", type=int, default=4, help="processes beside each other")
     parser.add_argument("--most-seconds", type=float, default=1e9, help="nothing is begun after that")
     parser.add_argument("--out", type=Path, default=OUT)
     wishes = parser.parse_args()
@@ -163,12 +164,13 @@ def main() -> None:
     results = Results(wishes.out)
     cases = tuple(case for case in (TINY if wishes.tiny else CASES) if wishes.only in case.name)
     searches = tuple(each for each in (TINY_SEARCHES if wishes.tiny else SEARCHES) if wishes.only in each.name)
+    tasks: list[Case | Search] = [*cases, *searches]
     if wishes.predict:
-        predict(results, wishes.device, cases, searches, ends_at)
+        predict(results, wishes.device, tasks, wishes.jobs, ends_at)
     if wishes.measure and wishes.backend == "torch":
         measure_torch(results, cases if wishes.tiny else of_torch(cases), wishes.jobs, ends_at)
     elif wishes.measure:
-        measure(results, cases, searches, wishes.jobs, ends_at)
+        measure(results, tasks, wishes.jobs, ends_at)
     show(results)
 
 

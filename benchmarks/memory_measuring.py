@@ -36,28 +36,33 @@ class Machine:
     def described(self) -> dict[str, Any]:
         return {"device": self._kind, "memory_bytes": self._memory_bytes}
 
-    def measured(self, case: Case, predicted: int) -> dict[str, Any]:
+    def measured(self, case: Case, predicted: dict[str, Any]) -> dict[str, Any]:
         """Compiled with room enough, then run with what is promised to be enough."""
         first = self._compile(case)
         if "error" in first:
             return first
-        promised = int(predicted * (1 + ERROR))
+        promised = int((predicted["need"] + predicted["input"] + predicted["weights"]) * (1 + ERROR))
         told = self._run(case, promised)
         if "need" in told:
-            told["error_share"] = (predicted - told["need"]) / told["need"]
-        return {**told, "predicted": predicted, "promised": promised, "compile_s": first["seconds"]}
+            told["error_share"] = (predicted["need"] - told["need"]) / told["need"]
+        return {**told, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
 
     def searched(self, search: Search, predicted: dict[str, Any]) -> dict[str, Any]:
-        """What was found must run in the memory of the search; a ninth more should not, else less than 90 % was found."""
+        """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
+        90 % was found."""
         found = int(predicted["images"])
         limit = int(search.gib * 2**30)
         row: dict[str, Any] = {"images": found, "limit": limit}
         above = math.floor(found / FOUND_SHARE) + 1
-        for name, images in (("found", found), ("above", above)):
-            case = search.case(images)
-            first = self._compile(case)
-            row[name] = first if "error" in first else {"images": images, **self._run(case, limit)}
+        self._know_the_card(search.case(1))
+        first = self._run(search.case(found), limit)
+        row["found"] = first if "error" in first else {**self._run(search.case(found), limit), "compile_s": first["seconds"]}
+        row["above"] = {"images": above, **self._run(search.case(above), limit)}
         return row
+
+    def _know_the_card(self, case: Case) -> None:
+        if self._memory_bytes is None:
+            self._compile(case)
 
     def _compile(self, case: Case) -> dict[str, Any]:
         told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{0.92 / self.jobs:.4f}"})
@@ -116,12 +121,12 @@ def main() -> None:
     import time
 
     import numpy as np
-    from unstall.training.step import Step
 
     from unstall.backends.measured_memory import card_peak_bytes, peak_bytes
     from unstall.memory.answering import detector_of
     from unstall.memory.layers import batch_shapes
     from unstall.settings import from_plain
+    from unstall.training.step import Step
 
     case = Case(**json.loads(sys.argv[1]))
     settings = from_plain(case.settings())

@@ -40,9 +40,11 @@ def _show_torch(plain: dict[str, Any]) -> None:
     rows = {name: row for name, row in plain["torch"].items() if "error_share" in row}
     if not rows:
         return
-    print("\n| PyTorch | by two small batches | measured | error |\n| --- | --- | --- | --- |")
+    print("\n| PyTorch | by two small batches | measured | error | JAX's figure |\n| --- | --- | --- | --- | --- |")
     for name, row in rows.items():
-        print(f"| {name} | {row['predicted'] / GIB:.2f} GiB | {row['need'] / GIB:.2f} GiB | {row['error_share']:+.1%} |")
+        of_jax = plain["predicted"].get(name, {}).get("need", 0) / row["need"] - 1
+        cells = f"{row['predicted'] / GIB:.2f} GiB | {row['need'] / GIB:.2f} GiB | {row['error_share']:+.1%} | {of_jax:+.1%}"
+        print(f"| {name} | {cells} |")
     median = statistics.median(abs(row["error_share"]) for row in rows.values())
     print(f"\nPyTorch, {len(rows)} configurations: median error {median:.2%} (needed: {NEEDED_TORCH:.0%}).")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.backends.allocators import usable_bytes
+from unstall.backends.allocators import give_jax_its_share, usable_bytes
 from unstall.errors import WrongInput
 from unstall.memory import devices
 
@@ -87,12 +87,22 @@ def test_a_card_that_is_here_is_known_by_its_name_and_memory(description: str, m
 # --- what a backend can have of it ---
 
 
-def test_jax_takes_three_quarters_of_the_whole_card_or_what_it_is_told() -> None:
-    assert usable_bytes("jax", 100, 90, {})[0] == 75
+def test_jax_takes_its_share_of_the_whole_card_or_what_it_is_told() -> None:
+    assert usable_bytes("jax", 100, 95, {})[0] == 92
     assert usable_bytes("jax", 100, 60, {})[0] == 60
-    assert usable_bytes("jax", 100, 95, {"XLA_CLIENT_MEM_FRACTION": "0.92"})[0] == 92
+    assert usable_bytes("jax", 100, 95, {"XLA_CLIENT_MEM_FRACTION": "0.75"})[0] == 75
     assert usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ".5"})[0] == 50
     assert usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})[0] == 95
+
+
+def test_jax_is_given_its_share_unless_the_user_has_said_another() -> None:
+    environ: dict[str, str] = {}
+    give_jax_its_share(environ)
+    assert environ == {"XLA_CLIENT_MEM_FRACTION": "0.92"}
+    for name in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
+        said = {name: "0.3"}
+        give_jax_its_share(said)
+        assert said == {name: "0.3"}
 
 
 @pytest.mark.parametrize("said", ["much", "0", "1.5"])

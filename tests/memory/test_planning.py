@@ -124,9 +124,9 @@ def test_where_nothing_fits_nothing_is_changed(known: Known) -> None:
     assert not made.fits and made.changes() == {} and made.largest_micro_batch == 0
 
 
-def test_the_next_batch_is_on_the_device_too(known: Known) -> None:
+def test_the_next_batch_is_on_the_device_too_and_the_first_weights_were(known: Known) -> None:
     made = plan(SETTINGS, H200)
-    assert made.tried[0].need_bytes == made.training.need + made.training.input
+    assert made.tried[0].need_bytes == made.training.need + made.training.input + made.training.weights
 
 
 def test_a_quick_plan_is_an_estimate_where_there_is_room_and_exact_where_there_is_not(known: Known) -> None:
@@ -146,7 +146,7 @@ def test_what_is_promised_fits_with_room_for_the_error(known: Known, per_image: 
     promised = need * (1 + made.error) <= made.usable_bytes + 2
     assert promised or not made.fits
     assert made.tried[-1].fits == promised
-    assert made.usable_bytes <= 0.75 * device.memory_bytes
+    assert made.usable_bytes <= 0.92 * device.memory_bytes
     assert batch_size % made.chosen.micro_batch == 0
     if made.largest_micro_batch:
         alone = made.chosen.micro_batch if made.fits else 0

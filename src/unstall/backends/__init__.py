@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 
+from unstall.backends import allocators
 from unstall.errors import NotInstalled, WrongInput
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
@@ -27,6 +28,8 @@ def choose(name: str | None = None) -> str:
     chosen = preferred(name)
     os.environ["KERAS_BACKEND"] = chosen
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
+    if chosen == "jax":
+        allocators.give_jax_its_share()
     return chosen
 
 

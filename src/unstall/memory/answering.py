@@ -61,10 +61,9 @@ def _found(question: Question) -> Answer:
 
 
 def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:
-    from unstall.detectors import build
+    from unstall.detectors import POLICIES, build
 
-    precision = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}[settings.precision]
-    return build(settings.model, **{**changes, "precision": precision, "remat": settings.remat})
+    return build(settings.model, **{**changes, "precision": POLICIES[settings.precision], "remat": settings.remat})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,11 +75,12 @@ class Asking:
         return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
 
     def _last_line(self) -> str:
-        """Of what it wrote on its standard error."""
+        """Of what it wrote on its standard error, that names an error; remarks may follow it."""
         assert self._stderr is not None
         self._stderr.seek(0)
         lines = self._stderr.read().strip().splitlines()
-        return f" Its last words: {lines[-1][:500]}" if lines else ""
+        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exhausted)\b", line)]
+        return f" Its last words: {(errors or lines)[-1][:500]}" if lines else ""
 
     def _end(self) -> None:
         if self._process is not None:

@@ -16,7 +16,6 @@ WIDTH = {"uint8": 1, "bool": 1, "int32": 4, "float32": 4}
 # Bytes that a step holds for each byte that its layers put out: what compilers keep and what they work with.
 HELD = {"training": 1.3, "evaluation": 0.25}
 HELD_WITH_REMAT = 0.5  # of what is held without
-SLOTS = {"sgd": 1, "adamw": 2}
 
 
 def estimated(detector: Detector, settings: Settings, phase: Phase) -> Answer:
@@ -30,14 +29,18 @@ def estimated(detector: Detector, settings: Settings, phase: Phase) -> Answer:
 
 def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
     """An evaluation trains nothing."""
-    weights, trainable = _bytes(detector.variables), _bytes(detector.trainable_variables)
-    average = trainable if settings.average_decay else 0
+    from unstall.training.program import Program
+    from unstall.training.update import SLOTS
+
+    program = Program(detector, settings)
+    weights, trainable = _bytes(program.variables), _bytes(program.trained)
+    average = _bytes(program.changing) if settings.average_decay else 0
     shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
     input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
     if phase == "evaluation":
         return Sizes(weights, 0, 0, input_)
-    return Sizes(weights, trainable, SLOTS[settings.optimizer] * trainable + average, input_)
+    return Sizes(weights, trainable, len(SLOTS[settings.optimizer]) * trainable + average, input_)
 
 
-def _bytes(variables: Any) -> int:
-    return sum(math.prod(variable.shape) * 4 for variable in variables)
+def _bytes(variables: dict[str, Any]) -> int:
+    return sum(math.prod(variable.shape) * 4 for variable in variables.values())

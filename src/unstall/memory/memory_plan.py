@@ -75,8 +75,8 @@ def limit_of(usable_bytes: int, error: float) -> int:
 
 
 def with_state(evaluation: Answer, training: Answer) -> int:
-    """What an evaluation needs with what the training keeps on the device meanwhile; the weights are there only once."""
-    return evaluation.need + training.optimizer
+    """What an evaluation needs with what the training keeps on the device meanwhile; it works on copies of the weights."""
+    return evaluation.need + training.state
 
 
 def _parts(answer: Answer) -> dict[str, Any]:

@@ -70,6 +70,12 @@ class Answer:
     seconds: float = 0.0
     said: dict[str, Any] = field(default_factory=dict)  # by the compiler or the allocator, in its own words
 
+    @property
+    def room(self) -> int:
+        """That the device must have for it. Beside the step: the next batch, which comes before the step is done; and where the
+        first weights lay before a checkpoint took their place, a hole that is too small for what a step works with."""
+        return self.need + self.input + self.weights
+
     def as_plain(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 

@@ -130,9 +130,7 @@ class _Planner:
         )  # fmt: skip
 
     def need(self, choice: Choice) -> int:
-        """On the device: the step, and the next batch, which is there before the step is done."""
-        answer = self.answer(choice)
-        return answer.need + answer.input
+        return self.answer(choice).room
 
     def answer(self, choice: Choice, phase: Phase = "training", batch_size: int | None = None) -> Answer:
         settings = changed(self.settings, {"micro_batch": None, "batch_size": batch_size or self.settings.batch_size})
@@ -157,7 +155,6 @@ class _Planner:
 
     def _largest(self, choice: Choice) -> int:
         def need(images: int) -> int:
-            answer = self.answer(replace(choice, micro_batch=images), batch_size=images)
-            return answer.need + answer.input
+            return self.answer(replace(choice, micro_batch=images), batch_size=images).room
 
         return largest(need, self.limit, MOST_IMAGES, first=choice.micro_batch)
