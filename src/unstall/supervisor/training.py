@@ -66,6 +66,7 @@ class Course:
     def __init__(self, run: RunFolder, wishes: Wishes, command: list[str]) -> None:
         self.run = run
         self._command = command
+        self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
         self.settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
@@ -80,7 +81,7 @@ class Course:
     def start_worker(self) -> Bedside:
         for pulse in self.run.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
-        launched, watch = start(self._command, self.run, "train", self._writer, self._mask)
+        launched, watch = start(self._command, self.run, "train", self._writer, self._mask, self._prints_on_stderr)
         self._mask = launched.mask
         return Bedside(self, launched, watch)
 
