@@ -38,7 +38,8 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
     with alone_with(run):
-        course = Course(run, wishes, [*worker, str(run.path)])
+        is_quiet = wishes.quiet or wishes.json_target == "-"
+        course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
         while True:
             bedside = course.start_worker()
