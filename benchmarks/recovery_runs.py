@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -140,7 +141,17 @@ def result(run: RunFolder) -> dict[str, Any]:
         "last_step": int(newest.name[5:]) if newest else 0,
         "weights": manifest["files"].get("arrays.bin", {}).get("sha256", ""),
         "AP": score.get("figures", {}).get("AP"),
+        "loss": _last_loss(run),
     }
+
+
+def _last_loss(run: RunFolder) -> float | None:
+    """Of the last epoch, its mean."""
+    if not run.history_path.exists():
+        return None
+    with run.history_path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return float(rows[-1]["loss"]) if rows and rows[-1].get("loss") else None
 
 
 # --- one fault ---
