@@ -28,7 +28,7 @@ FAULTS_IN_A_RUN = 5
 EPOCHS = 6
 SHAPES = 200  # of which a tenth is scored on: 22 steps an epoch
 OUT = Path("benchmarks/results/recovery.json")
-# One thread, as two that wait for each other on a crowded machine are slower; what was compiled is kept, since every worker is the same.
+# One thread: several wait for each other on a crowded machine. What was compiled is kept, since every worker is the same.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
