@@ -117,6 +117,11 @@ class RunFolder:
     def bad_batches_path(self) -> Path:
         return self.path / "bad-batches"
 
+    @property
+    def compiled_path(self) -> Path:
+        """What a backend has compiled, for the next worker of the run."""
+        return self.path / "compiled"
+
     def write_settings(self, plain: dict[str, Any], are_given: bool = False) -> None:
         """As `settings.as_plain` gives them. A disk that does not take them is an OSError."""
         path = self.settings_given_path if are_given else self.settings_path

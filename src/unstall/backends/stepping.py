@@ -27,7 +27,10 @@ class Stepping(Protocol):
         """Of the same names, shapes and kinds as `arrays` gives."""
 
     def averaged(self) -> AbstractContextManager[None]:
-        """Meanwhile the detector's variables hold the averages."""
+        """Meanwhile the detector's variables hold the averages, and Keras may do with them what it likes."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The same with the weights themselves."""
 
 
 def stepping(program: Program, state: Arrays) -> Stepping:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -56,13 +56,25 @@ class JaxStepping:
             variable._direct_assign(self.fixed[f"weights/{name}"])
         self._show("weights")
 
+    def averaged(self) -> AbstractContextManager[None]:
+        return self._copied("average")
+
+    def lent(self) -> AbstractContextManager[None]:
+        return self._copied("weights")
+
     @contextmanager
-    def averaged(self) -> Iterator[None]:
-        self._show("average")
+    def _copied(self, kind: str) -> Iterator[None]:
+        """Shown as copies: Keras gives the memory of variables away when it predicts, and the next step needs what lies there."""
+        for name, variable in self._changing:
+            variable._direct_assign(jnp.copy(self.state[f"{kind}/{name}"]))
+        for name, variable in self.program.fixed.items():
+            variable._direct_assign(jnp.copy(self.fixed[f"weights/{name}"]))
         try:
             yield
         finally:
             self._show("weights")
+            for name, variable in self.program.fixed.items():
+                variable._direct_assign(self.fixed[f"weights/{name}"])
 
     def _show(self, kind: str) -> None:
         """Through the detector's variables. `assign` would look at each first, which takes longer than some steps."""

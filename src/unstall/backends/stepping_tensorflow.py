@@ -7,7 +7,7 @@ step does to hundreds of variables, a few numbers at a time, is then a few kerne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +44,9 @@ class TensorFlowStepping:
     def restore(self, arrays: Arrays) -> None:
         for name, variable in self._variables.items():
             variable.assign(arrays[name])
+
+    def lent(self) -> AbstractContextManager[None]:
+        return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
     def averaged(self) -> Iterator[None]:

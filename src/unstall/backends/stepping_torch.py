@@ -4,7 +4,7 @@ whether an update is applied is decided on the device, so that nobody waits for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,9 @@ class TorchStepping:
         with torch.no_grad():
             for name, tensor in self._state.items():
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
+    def lent(self) -> AbstractContextManager[None]:
+        return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
     def averaged(self) -> Iterator[None]:

@@ -29,7 +29,8 @@ def write(folder: Path, step: int, batch: Batch, data: DataSet, losses: dict[str
         if len(others) >= MOST:
             return ""
         with stem.with_suffix(".npz").open("wb") as file:
-            np.savez_compressed(file, **batch.arrays())
+            arrays: dict[str, Any] = batch.arrays()
+            np.savez_compressed(file, **arrays)
         text = json.dumps(_described(step, batch, data, losses, gradient_norm), indent=1)
         stem.with_suffix(".json").write_text(text, encoding="utf-8")
     except OSError:

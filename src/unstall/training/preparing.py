@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import keras
 
 from unstall import detectors
 from unstall.data.augment.names import augmentations
@@ -45,7 +44,8 @@ def image_px(settings: Settings) -> tuple[int, int]:
 
 def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None]) -> Detector:
     """With its first weights: those of a file, and for the rest those that the seed gives."""
-    keras.utils.set_random_seed(settings.seed % 2**32)
+    # Weights are drawn by Python's own generator (parts/starts.py); Keras's way to seed it would load TensorFlow on any backend.
+    random.seed(settings.seed)
     detector = detectors.build(settings.model, **detector_settings(settings, len(classes)))
     if settings.weights is not None:
         for line in _loaded(detector, settings.weights):

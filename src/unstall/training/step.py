@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ class Step:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.stepping.averaged() if self.settings.average_decay else nullcontext():
+        with self.stepping.averaged() if self.settings.average_decay else self.stepping.lent():
             self._shows_averages = bool(self.settings.average_decay)
             try:
                 yield

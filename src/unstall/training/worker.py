@@ -6,9 +6,11 @@ Only what must be there first is imported above: the backend is chosen, and sign
 from __future__ import annotations
 
 import time
+import traceback
 from typing import TYPE_CHECKING
 
 from unstall import backends
+from unstall.backends.compiled import keep_compiled
 from unstall.backends.memory_errors import is_out_of_memory
 from unstall.cli import missing_packages_named
 from unstall.errors import UnstallError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from unstall.training.beginning import Begun
 
 LONGEST_MESSAGE = 2000
+FAILED = 1  # as Python ends with an error that nobody expected
 
 
 def work(run: RunFolder, is_quiet: bool) -> int:
@@ -36,6 +39,10 @@ def work(run: RunFolder, is_quiet: bool) -> int:
     except UnstallError as error:
         say(f"unstall: {error}")
         return error.exit_code
+    except Exception as error:  # printed here: the probe's own hook leaves out frames of Unstall, which would be all of them
+        telling.failed(error)
+        traceback.print_exc()
+        return FAILED
     if ending == DONE and not is_quiet:
         worker.show_results()
     return ending
@@ -67,11 +74,15 @@ class Worker:
 
     def _train(self, settings: Settings) -> Ending:
         with self.interruption.may_leave():
+            from unstall.data.augment.names import augmentations
+
+            augmentations(settings.augment)  # what can be refused is refused before anything is loaded
             backend = backends.choose(None if settings.backend == "auto" else settings.backend)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
+            keep_compiled(self.run.compiled_path, backend)
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 
