@@ -18,7 +18,7 @@ import psutil
 from unstall.runs import RunFolder
 
 GROUPS = Path("/sys/fs/cgroup/memory")  # version 1
-KEPT_BYTES = 64 * 2**20  # a little more than the worker holds: the next larger request is refused
+GROUP_BYTES = 2**20  # that a worker may still have
 FILLED_S = 3.0  # that a disk stays full
 
 
@@ -128,16 +128,12 @@ def refuse_memory(target: Target) -> None:
 
 
 def kill_for_memory(target: Target) -> None:
-    """A control group that is smaller than the worker: the kernel kills it."""
+    """A control group with next to no memory: the kernel kills the worker when it asks for more."""
     group = GROUPS / f"unstall-recovery-{os.getpid()}"
     group.mkdir(exist_ok=True)
-    (group / "memory.move_charge_at_immigrate").write_text("3")
-    held = psutil.Process(target.worker_pid).memory_info().rss
-    (group / "memory.limit_in_bytes").write_text(str(held + KEPT_BYTES))
-    (group / "cgroup.procs").write_text(str(target.worker_pid))
-    with contextlib.suppress(OSError):
-        (group / "memory.limit_in_bytes").write_text(str(KEPT_BYTES))  # what it holds cannot be taken away: it is killed
-    deadline = time.monotonic() + 10
+    (group / "memory.limit_in_bytes").write_text(str(GROUP_BYTES))
+    (group / "cgroup.procs").write_text(str(target.worker_pid))  # what it holds stays with its old group
+    deadline = time.monotonic() + 60
     while psutil.pid_exists(target.worker_pid) and time.monotonic() < deadline:
         time.sleep(0.1)
     with contextlib.suppress(OSError):
