@@ -54,6 +54,7 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
             backend = backends[len(results["runs"]) % len(backends)]
             if not any(each["backend"] == backend for each in results["undisturbed"]):
                 results["undisturbed"].append(undisturbed(backend, EPOCHS, data))
+                _write(out, results)
             chosen = _chosen(results, kinds, chance)
             ended, faults = disturbed(backend, EPOCHS, data, chosen, chance.randrange(2**31))
             whole = next(each for each in results["undisturbed"] if each["backend"] == backend)
