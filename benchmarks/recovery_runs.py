@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS, Target
-from unstall.journal.events import Event, RunStarted, TrainingBegan
+from unstall.journal.events import Event, PlanMade, RunStarted, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail
 from unstall.runs import RunFolder
@@ -185,8 +185,9 @@ def _one_fault(supervised: Supervised, kind: str, images: Path, chance: random.R
     if came is not None:
         told |= {"recovered_s": round(time.monotonic() - began, 2), "lost_steps": max(0, step - supervised.from_step())}
     if fault.ends_supervisor:
-        told["ended_s"] = ended_s
-    return told
+        return {**told, "ended_s": ended_s}
+    plan = next((event for event in reversed(supervised.events) if isinstance(event, PlanMade)), None)
+    return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
 
 
 def _wait(supervised: Supervised, is_so: Any) -> bool | None:
