@@ -24,8 +24,8 @@ from typing import Any
 from benchmarks.recovery_faults import KINDS
 from benchmarks.recovery_runs import CHECKPOINT_EVERY_STEPS, disturbed, undisturbed
 
-FAULTS_IN_A_RUN = 5
-EPOCHS = 6
+FAULTS_IN_A_RUN = 8
+EPOCHS = 12
 SHAPES = 200  # of which a tenth is scored on: 22 steps an epoch
 OUT = Path("benchmarks/results/recovery.json")
 # One thread: several wait for each other on a crowded machine. What was compiled is kept, since every worker is the same.
