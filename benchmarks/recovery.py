@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS
-from benchmarks.recovery_runs import CHECKPOINT_EVERY_STEPS, disturbed, undisturbed
+from benchmarks.recovery_runs import CHECKPOINT_EVERY_STEPS, disturbed, undisturbed, wrong_from_the_start
 
 FAULTS_IN_A_RUN = 8
 EPOCHS = 12
@@ -56,7 +56,10 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
                 results["undisturbed"].append(undisturbed(backend, EPOCHS, data))
                 _write(out, results)
             chosen = _chosen(results, kinds, chance)
-            ended, faults = disturbed(backend, EPOCHS, data, chosen, chance.randrange(2**31))
+            if KINDS[chosen[0]].settings:
+                ended, faults = wrong_from_the_start(backend, EPOCHS, data, chosen[0])
+            else:
+                ended, faults = disturbed(backend, EPOCHS, data, chosen, chance.randrange(2**31))
             whole = next(each for each in results["undisturbed"] if each["backend"] == backend)
             ended["is_exact"] = ended["weights"] == whole["weights"] if all(KINDS[kind].is_exact for kind in chosen) else None
             results["runs"].append(ended)
@@ -70,7 +73,9 @@ def _chosen(results: dict[str, Any], kinds: list[str], chance: random.Random) ->
     """Exact ones and others are not mixed in a run; those that have been rarest come first."""
     counts = {kind: sum(fault["kind"] == kind for fault in results["faults"]) for kind in kinds}
     first = min(kinds, key=lambda kind: (counts[kind], chance.random()))
-    group = [kind for kind in kinds if KINDS[kind].is_exact == KINDS[first].is_exact]
+    if KINDS[first].settings:
+        return [first]
+    group = [kind for kind in kinds if KINDS[kind].is_exact == KINDS[first].is_exact and not KINDS[kind].settings]
     return [first, *chance.choices(group, k=FAULTS_IN_A_RUN - 1)]
 
 

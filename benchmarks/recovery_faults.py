@@ -9,9 +9,10 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -40,6 +41,7 @@ class FaultKind:
     is_exact: bool = True  # the final weights are those of the undisturbed run, bit by bit
     needs_root: bool = False
     restarts: bool = True  # the worker ends of it, and another takes over
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that bring it about by themselves: nothing is done from outside
 
 
 # --- ends from outside ---
@@ -156,6 +158,13 @@ def block_image(target: Target) -> None:
     os.mkfifo(path)
 
 
+# --- numbers ---
+
+
+def nothing(target: Target) -> None:
+    """The rate is wrong enough."""
+
+
 KINDS: dict[str, FaultKind] = {
     "kill": FaultKind(kill),
     "crash": FaultKind(crash),
@@ -171,4 +180,6 @@ KINDS: dict[str, FaultKind] = {
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
     "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False),
     "block_image": FaultKind(block_image, is_exact=False, restarts=False),
+    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 3.0, "clip_norm": 0.0, "warm_up_steps": 0}),
+    "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}),
 }

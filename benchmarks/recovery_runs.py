@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS, Target
-from unstall.journal.events import Event, PlanMade, RunStarted, TrainingBegan
+from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
-from unstall.journal.reader import FolderTail
+from unstall.journal.reader import FolderTail, Journal
 from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain, from_plain
+from unstall.settings import Settings, as_plain, changed, from_plain
 
 SUPERVISE = """
 import sys
@@ -130,6 +130,34 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
             ended = {"backend": backend, "seed": seed, "kinds": kinds, "epochs": epochs, "exit_code": code, **result(run)}
             ended["output"] = "" if code == 0 else _output(run)
             return ended, faults
+
+
+def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One run whose settings bring the fault about, as often as it takes until they are mended."""
+    with _folder() as folder:
+        run = _run(folder, changed(settings(backend, data, epochs), KINDS[kind].settings))
+        supervised = Supervised(run)
+        code = _end(supervised)
+        supervised.read()
+        of = Journal(supervised.events)
+        faults = [_told_by_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
+        ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run)}
+        ended["output"] = "" if code == 0 else _output(run)
+        blank = {"backend": backend, "seed": 0, "kind": kind, "recovered_s": None, "lost_steps": None}
+        return ended, [{**blank, **fault} for fault in faults]
+
+
+def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, Any]:
+    ended = max(event.at for event in of.of(ProcessEnded) if event.at <= plan.at)
+    stepped = next((event.at for event in of.of(StepsEnded) if event.at > plan.at), None)
+    return {
+        "step": plan.step,
+        "survived": survived,
+        "recovered_s": round(stepped - ended, 2) if stepped else None,
+        "lost_steps": max(0, plan.step - plan.from_step),
+        "found": plan.cause,
+        "remedy": plan.remedy,
+    }
 
 
 def result(run: RunFolder) -> dict[str, Any]:
