@@ -180,6 +180,6 @@ KINDS: dict[str, FaultKind] = {
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
     "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False),
     "block_image": FaultKind(block_image, is_exact=False, restarts=False),
-    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 3.0, "clip_norm": 0.0, "warm_up_steps": 0}),
+    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}),
     "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}),
 }

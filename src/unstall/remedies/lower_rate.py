@@ -3,8 +3,9 @@
 What it changes
 ---------------
 `rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
-the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). If losses are not finite again at the same place,
-it goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
+the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`); where all are from after that, it begins again.
+If the fault comes back at the same place, it goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled
+long before they overflow.
 
 What it costs
 -------------
@@ -12,7 +13,7 @@ The steps since that checkpoint, and some speed of learning.
 
 How we see that it helped
 -------------------------
-The training gets past the step in which it gave up, with a finite loss; after a divergence, with one below that.
+The training gets past the step in which it gave up, with a loss that is finite and below that which was too high.
 
 How to undo it
 --------------
@@ -42,32 +43,33 @@ def plan(found: Fault) -> Plan | None:
     if len(mine) >= MOST_TIMES or (found.kind == Kind.DIVERGED and times >= MOST_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.rate * TIMES:.6g}")
-    diverged = found.journal.last(LossDiverged) if found.kind == Kind.DIVERGED else None
-    if found.kind == Kind.DIVERGED:
-        good = good_checkpoint(found.checkpoints, diverged.since_step if diverged else found.step)
-    else:
-        oldest = found.checkpoints[0] if found.checkpoints else 0
-        good = [good_checkpoint(found.checkpoints, rising_since(found)), oldest, 0][min(times, 2)]
-    why = f"The rate becomes {rate:g}, from the checkpoint at step {good:,} on, before the loss rose."
-    sign = Sign(past_step=found.step, loss_below=diverged.loss if diverged else None)
-    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, sign, from_step=good)
+    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
+    further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
+    good = further_back[min(times, len(further_back) - 1)]
+    where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
+    why = f"The rate becomes {rate:g}, {where}: before the loss rose."
+    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
 
 
-def rising_since(found: Fault) -> int:
-    """The step from which on all losses that were told are far above the usual ones; where none is, that of the fault."""
+def _diverged(found: Fault) -> tuple[int, float | None]:
+    rose = found.journal.last(LossDiverged)
+    return (rose.since_step, rose.loss) if rose is not None else (found.step, None)
+
+
+def rising(found: Fault) -> tuple[int, float | None]:
+    """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
     began = found.journal.last(TrainingBegan)
     groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
     losses = sorted(group.loss for group in groups if group.loss is not None)
     if began is None or not losses:
-        return found.step
+        return found.step, None
     limit = RISEN_TIMES * median(losses[: len(losses) // 2 + 1])
     risen = len(groups)
     while risen and ((loss := groups[risen - 1].loss) is None or loss > limit):
         risen -= 1
-    return began.from_step + groups[risen].first if risen < len(groups) else found.step
+    return began.from_step + groups[risen].first if risen < len(groups) else found.step, limit
 
 
-def good_checkpoint(steps: tuple[int, ...], since: int) -> int:
-    """The newest from before the loss rose; else the oldest there is; 0: none, from the beginning."""
-    good = [step for step in steps if step <= since]
-    return good[-1] if good else steps[0] if steps else 0
+def newest_before(steps: tuple[int, ...], since: int) -> int:
+    """The newest checkpoint from before the loss rose. 0: they are all from after that, and the run begins again."""
+    return max((step for step in steps if step <= since), default=0)
