@@ -16,7 +16,7 @@ from unstall.memory.choosing import Choice, choose
 from unstall.memory.devices import Device, here
 from unstall.memory.host import host_need
 from unstall.memory.lines import on_the_line
-from unstall.memory.memory_plan import MemoryPlan, limit_of, with_state
+from unstall.memory.memory_plan import MOST_IMAGES, MemoryPlan, limit_of, with_state
 from unstall.memory.needs import Answer, Phase, Question, Way, question
 from unstall.memory.searching import largest
 from unstall.settings import Settings, changed
@@ -29,7 +29,6 @@ ERRORS: dict[tuple[Way, bool], float] = {  # the way, and whether the figures ar
     ("measured", True): 0.06,
     ("estimated", True): 0.50,
 }
-MOST_IMAGES = 1024  # of a micro-batch: above, nothing is gained
 CLEAR = 3.0  # an estimate so many times below the limit needs no better figure
 
 
