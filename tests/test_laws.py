@@ -27,6 +27,10 @@ STARTS_ALONE = [
     "unstall.supervisor.supervisor",
     "unstall.supervisor.attach",
     "unstall.supervisor.sidecar",
+    "unstall.supervisor.training",
+    "unstall.supervisor.beginning",
+    "unstall.preflight.preflight",
+    "unstall.report.trained",
     "unstall.report.text",
     *(module_name(typed) for typed in all_commands()),
 ]
@@ -70,13 +74,14 @@ def modules_of_the_package() -> list[str]:
 
 def is_learning(module: str) -> bool:
     """The learning half computes with NumPy; it takes a backend only in the function that needs one."""
-    return module.startswith("unstall.data")
+    return module.startswith(("unstall.data", "unstall.preflight.checks.", "unstall.preflight.remembered"))
 
 
 def is_of_keras(module: str) -> bool:
     """Detectors are made of Keras's layers, their norms too, and so load Keras, and with it the backend that the user has chosen."""
     light = {"unstall.detectors.pages", "unstall.detectors.ranges"}
-    heavy = ("unstall.detectors.", "unstall.training.", "unstall.backends.norms", "unstall.backends.ranking")
+    of_keras = ("norms", "ranking", "stepping")
+    heavy = ("unstall.detectors.", "unstall.training.", *(f"unstall.backends.{name}" for name in of_keras))
     return module.startswith(heavy) and module not in light
 
 
@@ -119,7 +124,15 @@ except SystemExit as end:
 
 @pytest.mark.parametrize(
     "command",
-    ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass", "report RUN --out PAGE"],
+    [
+        "causes",
+        "explain generator_blocked",
+        "runs",
+        "attach PID",
+        "run -- PYTHON -c pass",
+        "train --show-settings",
+        "report RUN --out PAGE",
+    ],
 )
 def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
-from unstall.journal.events import Event, from_plain
+from unstall.journal.events import Event, PlanMade, PlanUndone, PlanVerified, RepairsEnded, RunStarted, UpdateSkipped, from_plain
 
 E = TypeVar("E", bound=Event)
 
@@ -21,6 +21,8 @@ MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
 NEWEST_KEPT = 4000
 OLDEST_KEPT = 1000
 PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
+# A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
+OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
 
 
 class Tail:
@@ -140,4 +142,14 @@ def stream_folder(folder: Path) -> Iterator[Event]:
 
 
 def read_folder(folder: Path) -> Journal:
-    return Journal(FolderTail(folder).read())
+    return Journal(of_the_newest_worker(FolderTail(folder).read()))
+
+
+def of_the_newest_worker(events: list[Event]) -> list[Event]:
+    """All events, where there was one program; of a training that was repaired, those since its newest worker was started."""
+    started = [event.at for event in events if isinstance(event, RunStarted) and event.mode == "train"]
+    return since(events, max(started)) if len(started) > 1 else events
+
+
+def since(events: Iterable[Event], at: float) -> list[Event]:
+    return [event for event in events if event.at >= at or isinstance(event, OF_THE_WHOLE_RUN)]

@@ -17,6 +17,7 @@ COLOUR = {
     "killed": "bold red",
     "failed": "bold red",
     "slow": "yellow",
+    "interrupted": "yellow",
     "training": "green",
     "done": "green",
     "running": "green",
@@ -54,7 +55,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
-    table = _grid()
+    table = grid()
     table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
@@ -86,7 +87,7 @@ def print_clean(out: Console, shown: RenderableType) -> None:
     out.file.flush()
 
 
-def _grid() -> Table:
+def grid() -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -172,8 +173,28 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
         if numbers["not_finite_since_step"] is not None:
             text += f", not finite since step {numbers['not_finite_since_step']}"
         lines.append(("numbers", text))
+    lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     named = [(label, story.get(label)) for label in ("run", "report")]
     return lines + [(label, str(value)) for label, value in named if value]
+
+
+def repair_line(repair: dict[str, Any]) -> str:
+    """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
+    number = f"{repair['attempt']}: " if repair["attempt"] else ""
+    outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
+    return f"{number}{repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+
+
+def changes(repair: dict[str, Any]) -> str:
+    """micro_batch 8 → 4, or that the run was resumed."""
+    told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
+    return ", ".join(told) or f"{repair['verb']} step {repair['from_step']:,}".replace("restart step 0", "begun again")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} of them" if value else "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _share(seconds: float | None, total: float) -> str:

@@ -24,7 +24,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.pulse import Beat, read_pulse
-from unstall.journal.reader import FolderTail, Journal
+from unstall.journal.reader import FolderTail, Journal, since
 from unstall.journal.writer import JournalWriter
 from unstall.report.timeline import Timeline
 from unstall.runs import RunFolder
@@ -65,9 +65,11 @@ class Rhythm:
 
 
 class Watch:
-    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter) -> None:
+    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0) -> None:
+        """`since`: what the journal tells from before is of an earlier program of the same run."""
         self.run = run
         self.pid = pid
+        self._since = since
         self.journal = Journal()
         self.timeline = Timeline()
         self.is_timeline_broken = False
@@ -104,7 +106,7 @@ class Watch:
 
     def read(self) -> None:
         events = self._tail.read()
-        self.journal.extend(events)
+        self.journal.extend(since(events, self._since))
         self.journal.now = time.time()
         if not self.is_timeline_broken:
             self.guarded("timeline", lambda: self._record(events))
@@ -196,6 +198,16 @@ class Watch:
                         summary=found.summary,
                     )
                 )
+
+    @property
+    def stall(self) -> StallBegan | None:
+        """The one that goes on now."""
+        return self._stall
+
+    @property
+    def has_looked_closely(self) -> bool:
+        """The stacks of the present stall have been taken, as far as they can be."""
+        return self._native_taken or self._stacks_refused or self._stall_samples >= MOST_STALL_SAMPLES
 
     # --- progress ---
 
