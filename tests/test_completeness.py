@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests import specimens_index
-from unstall import cli
+from unstall import cli, remedies
 from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_module, problem_names
@@ -24,7 +24,9 @@ from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
 from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
+from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
+from unstall.plans import Kind
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
@@ -34,13 +36,14 @@ COMMANDS = cli.all_commands()
 GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
 FORMATS = formats.format_names()
 DETECTORS = tuple(families())
+REMEDIES = remedies.remedy_names()
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
     add avoid call change check clear close decrease disable enable fix free give increase kill limit lower move raise
     reduce remove replace restart retry scale set shrink stop try turn use wait
 """
-PAST_WITHOUT_ED = "Began Built Fell Found Left Lost Made Met Ran Read Seen Sent Shown Spoke Taken Written"
+PAST_WITHOUT_ED = "Began Built Fell Found Left Lost Made Met Ran Read Seen Sent Shown Spoke Taken Undone Written"
 
 
 @cache
@@ -119,7 +122,17 @@ def test_a_cause_has_its_page(name: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["causes/README.md", "commands/README.md", "detectors/README.md", "events.md", "formats/README.md", "problems/README.md"],
+    [
+        "causes/README.md",
+        "commands/README.md",
+        "detectors/README.md",
+        "events.md",
+        "formats/README.md",
+        "preflight/README.md",
+        "problems/README.md",
+        "remedies/README.md",
+        "settings.md",
+    ],
 )
 def test_the_lists_are_fresh(page: str) -> None:
     why = stale_pages().get(Path(page))
@@ -178,6 +191,48 @@ def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(re.findall(r"^def test_", text, re.MULTILINE)) >= 2, f"{path.relative_to(ROOT)} needs a test of silence too."
     assert name in defect_names(), f"{name}: make it injectable, in data/shapes_defects.py or data/shapes_spoiled.py."
+
+
+# --- remedies ---
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
+    where = f"src/unstall/remedies/{name}.py"
+    docstring = inspect.cleandoc(remedies.remedy_module(name).__doc__ or "")
+    summary = docstring.partition("\n")[0]
+    assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
+    underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
+    assert underlined == list(remedies.HEADINGS), f"{where}: expected {remedies.HEADINGS}, underlined. Received: {underlined}"
+    empty = [heading for heading in remedies.HEADINGS if not remedies.sections(name).get(heading)]
+    assert not empty, f"{where}: nothing stands under {empty}."
+    why = stale_pages().get(Path(f"remedies/{name}.md"))
+    assert why is None, f"docs/remedies/{name}.md {why}. Write it by: make docs"
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedy_is_named_by_what_it_does(name: str) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': a verb and its object, as in 'lower_rate'."
+    assert not name.split("_", maxsplit=1)[0].endswith(("ed", "ing")), f"'{name}': begin with a verb in the imperative."
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedy_plans_for_what_was_found_and_has_its_test(name: str) -> None:
+    module = remedies.remedy_module(name)
+    assert list(inspect.signature(module.plan).parameters) == ["found"], f"{name}: plan takes one argument, what was found."
+    assert module.TREATS and all(isinstance(kind, Kind) for kind in module.TREATS), f"{name}: TREATS names kinds of faults."
+    assert isinstance(module.SAFETY, Safety), f"{name}: add `SAFETY = Safety.…`."
+    assert isinstance(module.UNDONE_IF_IN_VAIN, bool), f"{name}: say whether it is undone when it did not help."
+    path = ROOT / "tests" / "remedies" / f"test_{name}.py"
+    assert path.exists(), f"Add {path.relative_to(ROOT)}: what it plans, and where it does not."
+    text = path.read_text(encoding="utf-8")
+    assert "is None" in text, f"{path.relative_to(ROOT)} has no test in which the remedy does not help."
+
+
+def test_every_fault_has_a_remedy_and_no_two_have_the_same_turn() -> None:
+    for kind in Kind:
+        turns = [module.TREATS[kind] for module in remedies.remedies_for(kind)]
+        assert turns == list(range(1, len(turns) + 1)) and turns, f"{kind}: expected the turns 1, 2, … Received: {turns}"
 
 
 # --- specimens ---

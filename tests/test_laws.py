@@ -20,12 +20,17 @@ from unstall.cli import all_commands, module_name
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
+A_RUN = ROOT / "tests" / "journals" / "gpu_exhausted_batch_jax"
 FRAMEWORKS = frozenset({"keras", "tensorflow", "tf_keras", "jax", "jaxlib", "torch", "numpy"})
 STARTS_ALONE = [
     "unstall",
     "unstall.supervisor.supervisor",
     "unstall.supervisor.attach",
     "unstall.supervisor.sidecar",
+    "unstall.supervisor.training",
+    "unstall.supervisor.beginning",
+    "unstall.preflight.preflight",
+    "unstall.report.trained",
     "unstall.report.text",
     *(module_name(typed) for typed in all_commands()),
 ]
@@ -69,13 +74,14 @@ def modules_of_the_package() -> list[str]:
 
 def is_learning(module: str) -> bool:
     """The learning half computes with NumPy; it takes a backend only in the function that needs one."""
-    return module.startswith("unstall.data")
+    return module.startswith(("unstall.data", "unstall.preflight.checks.", "unstall.preflight.remembered"))
 
 
 def is_of_keras(module: str) -> bool:
     """Detectors are made of Keras's layers, their norms too, and so load Keras, and with it the backend that the user has chosen."""
     light = {"unstall.detectors.pages", "unstall.detectors.ranges"}
-    heavy = ("unstall.detectors.", "unstall.training.", "unstall.backends.norms", "unstall.backends.ranking")
+    of_keras = ("norms", "ranking", "stepping")
+    heavy = ("unstall.detectors.", "unstall.training.", *(f"unstall.backends.{name}" for name in of_keras))
     return module.startswith(heavy) and module not in light
 
 
@@ -116,15 +122,32 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass"])
-def test_no_command_loads_a_framework(command: str) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "causes",
+        "explain generator_blocked",
+        "runs",
+        "attach PID",
+        "run -- PYTHON -c pass",
+        "train --show-settings",
+        "report RUN --out PAGE",
+    ],
+)
+def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
         try:
-            arguments = [{"PID": str(sleeper.pid), "PYTHON": sys.executable}.get(word, word) for word in command.split()]
+            words = {"PID": str(sleeper.pid), "PYTHON": sys.executable, "RUN": str(A_RUN), "PAGE": str(tmp_path / "page.html")}
+            arguments = [words.get(word, word) for word in command.split()]
             loaded = frameworks_after(CALL.format(arguments=arguments))
         finally:
             sleeper.kill()
     assert not loaded, f"`unstall {command}` loads {loaded}."
+
+
+def test_what_writes_pages_is_imported_when_one_is_written() -> None:
+    code = "import sys, unstall.supervisor.supervisor, unstall.cli.report, unstall.report.html; print('jinja2' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.errors import NoSuchRun
+from unstall.errors import NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -57,6 +57,11 @@ class RunFolder:
     def story_path(self) -> Path:
         return self.path / "story.json"
 
+    @property
+    def report_path(self) -> Path:
+        """The page of the run."""
+        return self.path / "report.html"
+
     def write_story(self, story: dict[str, Any]) -> None:
         """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
         aside = self.path / ".story.json.new"
@@ -73,12 +78,92 @@ class RunFolder:
             return None
         return story if isinstance(story, dict) else None
 
+    # --- of a training by `unstall train` ---
+
+    @property
+    def settings_given_path(self) -> Path:
+        """What the user asked for; never changed."""
+        return self.path / "settings-given.json"
+
+    @property
+    def settings_path(self) -> Path:
+        """What the next worker runs with: as given, with the changes of plans. Only the supervisor writes it."""
+        return self.path / "settings.json"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def best_weights_path(self) -> Path:
+        return self.path / "best.safetensors"
+
+    @property
+    def last_weights_path(self) -> Path:
+        return self.path / "last.safetensors"
+
+    @property
+    def score_path(self) -> Path:
+        return self.path / "score.json"
+
+    @property
+    def history_path(self) -> Path:
+        return self.path / "history.csv"
+
+    @property
+    def tensorboard_path(self) -> Path:
+        return self.path / "tensorboard"
+
+    @property
+    def predictions_path(self) -> Path:
+        return self.path / "predictions"
+
+    @property
+    def bad_batches_path(self) -> Path:
+        return self.path / "bad-batches"
+
+    @property
+    def compiled_path(self) -> Path:
+        """What a backend has compiled, for the next worker of the run."""
+        return self.path / "compiled"
+
+    def write_settings(self, plain: dict[str, Any], are_given: bool = False) -> None:
+        """As `settings.as_plain` gives them. A disk that does not take them is an OSError."""
+        path = self.settings_given_path if are_given else self.settings_path
+        write_whole(path, json.dumps(plain, indent=1) + "\n")
+
+    def read_settings(self, are_given: bool = False) -> dict[str, Any]:
+        """For `settings.from_plain`."""
+        path = self.settings_given_path if are_given else self.settings_path
+        try:
+            plain = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise WrongInput(f"'{self.path}' is no run of `unstall train`: {path.name}: {error.strerror}.") from None
+        except ValueError as error:
+            raise WrongInput(f"'{path}': expected JSON. {error}") from None
+        if not isinstance(plain, dict):
+            raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
+        return plain
+
     def remove_if_empty(self) -> None:
         """For a run that could not start."""
         try:
             self.path.rmdir()
         except OSError:
             return
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Aside, synced and renamed: whoever reads, even after a power cut, finds all of it or what was there before."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with aside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _slug(text: str) -> str:

@@ -14,8 +14,9 @@ from keras import ops
 from tests.detectors.differentiating import compiled
 from tests.detectors.parts.drawing import plain_iou
 from tests.detectors.parts.proposals_spec import decoded
-from unstall.detectors.detector import Targets
+from unstall.detectors.detector import Targets, shared
 from unstall.detectors.faster_rcnn import VARIANTS, FasterRCNN, FasterRCNNSettings, Learned
+from unstall.detectors.parts.chance import draw_of
 from unstall.detectors.parts.layers import leaf_layers
 from unstall.detectors.parts.proposals import Proposals
 from unstall.detectors.parts.sampling import Sample
@@ -145,9 +146,8 @@ def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
     place = np.array([[np.flatnonzero(is_object[image])[0], 5, 900, 0] for image in range(2)])
     chosen = np.array([[True, False, False, False]] * 2)
     used = np.array([[True, True, True, False], [True, True, False, False]])
-    found = numbers(
-        detector.anchor_losses(raw, wanted, matches, Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used))))
-    )
+    drawn = Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used)))
+    found = numbers(shared(detector.anchor_terms(raw, wanted, matches, drawn)))
     logits, codes = (np.concatenate(raw[key], axis=1) for key in ("objects", "anchor_codes"))
     boxes = ops.convert_to_numpy(wanted.boxes)
     cross = distance = 0.0
@@ -171,7 +171,7 @@ def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
     logits, codes = (random.normal(size=(2, 5, count)).astype("float32") for count in (4, 16))
     regions = Learned(*(ops.convert_to_tensor(each) for each in (boxes, label, wanted, used)))
     outputs = {"classes": ops.convert_to_tensor(logits), "boxes": ops.convert_to_tensor(codes)}
-    found = numbers(detector.region_losses(outputs, regions))
+    found = numbers(shared(detector.region_terms(outputs, regions)))
     cross = distance = 0.0
     for image, number in zip(*np.nonzero(used), strict=True):
         own, values = label[image, number], logits[image, number]
@@ -187,7 +187,9 @@ def test_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> N
     proposed = np.zeros((2, 6, 4), "float32")
     proposed[0] = [[8, 8, 40, 38], [50, 22, 90, 60], [0, 0, 12, 12], [30, 30, 60, 60], [8, 8, 40, 36], [0, 0, 9, 9]]
     used = np.array([[True] * 4 + [False] * 2, [False] * 6])
-    drawn = detector.learned(Proposals(*(ops.convert_to_tensor(each) for each in (proposed, used))), targets(*TWO_IMAGES), 0)
+    drawn = detector.learned(
+        Proposals(*(ops.convert_to_tensor(each) for each in (proposed, used))), targets(*TWO_IMAGES), draw_of(0)
+    )
     boxes, label, wanted, is_used = (ops.convert_to_numpy(each) for each in drawn)
     rows = {(tuple(b.tolist()), int(c)) for b, c in zip(boxes[0][is_used[0]], label[0][is_used[0]], strict=True)}
     own = {((8.0, 8.0, 40.0, 36.0), 1), ((50.0, 20.0, 90.0, 60.0), 3)}

@@ -1,4 +1,4 @@
-"""Print the page of a cause: what it is, how we know, when this is wrong, what to do."""
+"""Print the page of a cause or of a remedy: what it is, how we know, when this is wrong, what to do."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import click
 
 
 @click.command("explain", help=__doc__)
-@click.argument("cause")
+@click.argument("name", metavar="CAUSE|REMEDY")
 @click.option(
     "--json",
     "json_target",
     metavar="PATH",
     help="Write the page as JSON; '-' is standard output, and nothing else is printed.",
 )
-def command(cause: str, json_target: str | None) -> None:
-    from unstall.diagnosis.pages import page, page_as_plain
+def command(name: str, json_target: str | None) -> None:
+    from unstall import remedies
+    from unstall.diagnosis import pages
     from unstall.report import json
     from unstall.report.text import console, print_clean
 
+    told = remedies if name in remedies.remedy_names() else pages
     if json_target:
-        json.write(page_as_plain(cause), json_target)
+        json.write(told.page_as_plain(name), json_target)
     if json_target != "-":
         from rich.markdown import Markdown
 
-        print_clean(console(), Markdown(page(cause)))
+        print_clean(console(), Markdown(told.page(name)))

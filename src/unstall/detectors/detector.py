@@ -10,7 +10,9 @@ import numpy as np
 from keras import ops
 
 from unstall.data.augment.view import Resize
+from unstall.detectors.parts import losses
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.chance import Draw, draw_of
 from unstall.detectors.parts.nms import Detections
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of pixels from 0 to 1
@@ -22,6 +24,17 @@ class Targets(NamedTuple):
     boxes: Tensor  # (batch, most, 4) left, top, right, bottom in pixels of the input
     classes: Tensor  # (batch, most) from 0; anything where there is no box
     mask: Tensor  # (batch, most) whether there is a box
+
+
+class Term(NamedTuple):
+    """A loss before it is shared out, so that a batch that is computed in parts is shared by what the whole of it holds."""
+
+    total: Tensor  # a sum over the images, in float32
+    count: Tensor  # of what the sum is shared by; where that is nothing, it is shared by 1
+
+
+def shared(terms: dict[str, Term]) -> dict[str, Tensor]:
+    return {name: losses.share(term.total, term.count) for name, term in terms.items()}
 
 
 class Detector(keras.Model):  # type: ignore[misc]
@@ -48,10 +61,18 @@ class Detector(keras.Model):  # type: ignore[misc]
         height, width = self.settings.image_px
         self(keras.KerasTensor((1, height, width, 3), dtype="float32"))
 
-    @abstractmethod
     def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
-        """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is a
-        keras.random.SeedGenerator, for detectors that sample. Without `training` norms use and keep what they have learned."""
+        """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is what
+        `draw_of` takes, for detectors that sample. Without `training` norms use and keep what they have learned."""
+        return shared(self.loss_terms(images, targets, draw_of(seed), training))
+
+    @abstractmethod
+    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        """What `training_losses` shares out. Counts take no part in the gradient."""
+
+    @abstractmethod
+    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+        """The counts of `loss_terms` alone, with as little computed as decides them."""
 
     @abstractmethod
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:

@@ -19,11 +19,12 @@ from keras import ops
 
 from unstall.backends.ranking import top_k
 from unstall.detectors import ranges
-from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets
+from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.chance import Draw, uniform
 from unstall.detectors.parts.layers import Precision, precision
 from unstall.detectors.parts.matching import Matches, match
 from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
@@ -42,6 +43,7 @@ BETA = 1 / 9  # of smooth L1, in both stages
 CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a cell
 LEAST_SIDE_PX = 1e-2  # of a detection
 UNIT_BOX = np.array([0, 0, 1, 1], np.float32)  # in the place of a region that is compared with nothing: it has sides
+ANCHORS, REGIONS = 1, 2  # what is drawn, each from numbers of its own
 Backbone = Literal["resnet", "mobilenet_v3_large"]
 
 
@@ -207,18 +209,29 @@ class FasterRCNN(Detector):
 
     # --- learning ---
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
-        """Without a seed the same anchors and regions are drawn each time."""
-        seed, settings = 0 if seed is None else seed, self.settings
+    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
         levels = self.levels(self.prepared(images), training)
         raw = self.proposer(levels)
         matches = self.match_anchors(targets)
-        chosen = sample(
-            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, seed
-        )  # fmt: skip
-        regions = self.learned(self.proposals(raw, training=True), targets, seed)
+        chosen = self.chosen_anchors(matches, draw)
+        regions = self.learned(self.proposals(raw, training=True), targets, draw)
         outputs = self.second_stage(levels, regions.boxes, regions.is_used, training)
-        return {**self.anchor_losses(raw, targets, matches, chosen), **self.region_losses(outputs, regions)}
+        return {**self.anchor_terms(raw, targets, matches, chosen), **self.region_terms(outputs, regions)}
+
+    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+        """How many regions learn is known when the first stage has proposed them: as much of the network runs as that takes."""
+        chosen = self.chosen_anchors(self.match_anchors(targets), draw)
+        raw = self.proposer(self.levels(self.prepared(images), training))
+        regions = self.learned(self.proposals(raw, training=True), targets, draw)
+        anchors, of_regions = _count(chosen.is_used), _count(regions.is_used)
+        return {"objectness": anchors, "proposal_box": anchors, "class": of_regions, "box": of_regions}
+
+    def chosen_anchors(self, matches: Matches, draw: Draw) -> Sample:
+        settings = self.settings
+        chance = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
+        return sample(
+            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, chance
+        )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
         overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
@@ -227,30 +240,31 @@ class FasterRCNN(Detector):
             overlap, targets.mask, settings.anchor_foreground_iou, settings.anchor_background_iou, low_quality=True
         )  # fmt: skip
 
-    def anchor_losses(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Tensor]:
+    def anchor_terms(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Term]:
         """Of the anchors that were chosen; both sums over the number of all of them in the batch."""
         logits = at(ops.concatenate(raw["objects"], axis=1), chosen.place)
         codes = at(ops.concatenate(raw["anchor_codes"], axis=1), chosen.place)
         anchors = ops.take(ops.convert_to_tensor(self.anchors), chosen.place, axis=0)
         wanted = at(targets.boxes, at(matches.box, chosen.place))
-        count = ops.sum(ops.cast(chosen.is_used, "float32"))
+        count = _count(chosen.is_used)
         objectness = losses.binary_cross_entropy(logits, chosen.is_object)
         distance = losses.smooth_l1(codes, box.encode(wanted, anchors, ANCHOR_CODE_WEIGHTS), BETA)
         return {
-            "objectness": losses.share(_sum_where(chosen.is_used, objectness), count),
-            "proposal_box": losses.share(_sum_where(chosen.is_object, distance), count),
+            "objectness": Term(_sum_where(chosen.is_used, objectness), count),
+            "proposal_box": Term(_sum_where(chosen.is_object, distance), count),
         }
 
-    def learned(self, proposals: Proposals, targets: Targets, seed: Any) -> Learned:
+    def learned(self, proposals: Proposals, targets: Targets, draw: Draw) -> Learned:
         """Some of the proposals and of the objects' own boxes, which a detector that proposes nothing yet learns from."""
         settings = self.settings
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
         limit = settings.region_foreground_iou
         matches = match(box.iou(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
+        chance = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,
-            settings.region_samples, settings.region_object_share, seed,
+            settings.region_samples, settings.region_object_share, chance,
         )  # fmt: skip
         matched = at(matches.box, chosen.place)
         of_class = at(ops.cast(targets.classes, "int32"), matched)
@@ -258,9 +272,9 @@ class FasterRCNN(Detector):
         boxes = ops.where(chosen.is_used[..., None], at(boxes, chosen.place), 0.0)
         return Learned(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
 
-    def region_losses(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Tensor]:
+    def region_terms(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Term]:
         """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
-        count = ops.sum(ops.cast(regions.is_used, "float32"))
+        count = _count(regions.is_used)
         naming = losses.cross_entropy(outputs["classes"], regions.label)
         is_own = regions.label[..., None] == ops.arange(self.outputs_per_region, dtype="int32")
         codes = ops.reshape(ops.cast(outputs["boxes"], "float32"), (-1, *is_own.shape[1:], 4))
@@ -269,8 +283,8 @@ class FasterRCNN(Detector):
         anchors = ops.where(is_object[..., None], regions.boxes, ops.convert_to_tensor(UNIT_BOX))
         distance = losses.smooth_l1(codes, box.encode(regions.wanted, anchors, REGION_CODE_WEIGHTS), BETA)
         return {
-            "class": losses.share(_sum_where(regions.is_used, naming), count),
-            "box": losses.share(_sum_where(is_object, distance), count),
+            "class": Term(_sum_where(regions.is_used, naming), count),
+            "box": Term(_sum_where(is_object, distance), count),
         }
 
     # --- detecting ---
@@ -304,6 +318,10 @@ def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[in
     if settings.backbone == "resnet":
         return ResNet(settings.blocks, settings.width, norms, settings.remat), (4, 8, 16, 32)
     return MobileNetV3(norms, remat=settings.remat), (32, 32)
+
+
+def _count(is_used: Tensor) -> Tensor:
+    return ops.sum(ops.cast(is_used, "float32"))
 
 
 def _sum_where(is_used: Tensor, values: Tensor) -> Tensor:

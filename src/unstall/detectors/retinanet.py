@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import keras
 import numpy as np
 from keras import ops
 
 from unstall.detectors import ranges
-from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets
+from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.chance import Draw
 from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, by_anchor, precision
 from unstall.detectors.parts.matching import Matches, match, of_matched
 from unstall.detectors.parts.nms import Detections, suppressed
@@ -187,11 +188,15 @@ class RetinaNet(Detector):
                 shapes.append((height, width))
         return shapes
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
-        return self.losses_of(self(images, training=training), targets)
+    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        return self.terms_of(self(images, training=training), targets)
 
-    def losses_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Tensor]:
-        """Each image's sums over its own objects, then the mean over the images."""
+    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+        count = ops.cast(ops.shape(images)[0], "float32")
+        return {"class": count, "box": count}
+
+    def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
+        """Each image's sums over its own objects, shared by the images."""
         settings = self.settings
         overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         matches = match(
@@ -200,10 +205,9 @@ class RetinaNet(Detector):
         objects = ops.sum(ops.cast(matches.is_object, "float32"), axis=1)
         codes = ops.concatenate(raw["boxes"], axis=1)
         distance = self._box_distance(codes, of_matched(targets.boxes, matches), matches.is_object)
-        return {
-            "class": ops.mean(losses.share(self._class_sums(raw["classes"], targets.classes, matches), objects)),
-            "box": ops.mean(losses.share(ops.sum(distance, axis=1), objects)),
-        }
+        images = ops.cast(ops.shape(codes)[0], "float32")
+        of_images = {"class": self._class_sums(raw["classes"], targets.classes, matches), "box": ops.sum(distance, axis=1)}
+        return {name: Term(ops.sum(losses.share(sums, objects)), images) for name, sums in of_images.items()}
 
     def _class_sums(self, logits: list[Tensor], classes: Tensor, matches: Matches) -> Tensor:
         """Of each image, level by level: the outputs of all classes are most of a step's numbers, and are not copied together."""

@@ -8,21 +8,22 @@ Paper: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import keras
 from keras import ops
 
 from unstall.data.augment.view import Resize
 from unstall.detectors import ranges
-from unstall.detectors.detector import Detector, Targets
+from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.parts import boxes as box
 from unstall.detectors.parts import losses
 from unstall.detectors.parts.anchors import default_boxes
 from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.parts.chance import Draw
 from unstall.detectors.parts.class_nms import suppressed_by_class
 from unstall.detectors.parts.layers import Conv, Keyed, Precision, by_anchor, precision
-from unstall.detectors.parts.matching import match_default_boxes, of_matched
+from unstall.detectors.parts.matching import Matches, match_default_boxes, of_matched
 from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
 from unstall.detectors.parts.nms import Detections
 from unstall.detectors.parts.resnet import Norms
@@ -255,24 +256,32 @@ class SSD(Detector):
             sides.append(_halved(sides[-1], 1) if is_halved else sides[-1] - 2)
         return sides
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
-        return self.losses_of(self(images, training=training), targets)
+    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        return self.terms_of(self(images, training=training), targets)
 
-    def losses_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Tensor]:
+    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+        objects = _objects(self.matched(targets))
+        return {"class": objects, "box": objects}
+
+    def matched(self, targets: Targets) -> Matches:
+        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
+        return match_default_boxes(overlap, ops.cast(targets.mask, "bool"), self.settings.foreground_iou)
+
+    def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
         """Sums over the batch, shared by the objects of the batch (the boxes that learn one)."""
         settings = self.settings
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         anchors, boxes = ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32")
-        matches = match_default_boxes(box.iou(anchors, boxes), ops.cast(targets.mask, "bool"), settings.foreground_iou)
+        matches = self.matched(targets)
         label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
         wrong = losses.cross_entropy(logits, label)
         hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.negatives_per_object)
         wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
         distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), BETA)
-        objects = ops.sum(ops.cast(matches.is_object, "float32"))
+        objects = _objects(matches)
         return {
-            "class": losses.share(ops.sum(ops.where(matches.is_object | hard, wrong, 0.0)), objects),
-            "box": losses.share(ops.sum(ops.where(matches.is_object, distance, 0.0)), objects),
+            "class": Term(ops.sum(ops.where(matches.is_object | hard, wrong, 0.0)), objects),
+            "box": Term(ops.sum(ops.where(matches.is_object, distance, 0.0)), objects),
         }
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
@@ -286,6 +295,10 @@ class SSD(Detector):
         scores = ops.where(scores > settings.least_score, scores, 0.0)
         boxes = box.clip(box.decode(codes, self.anchors, CODE_WEIGHTS), *box.extent(settings.image_px, sizes))
         return suppressed_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
+
+
+def _objects(matches: Matches) -> Tensor:
+    return ops.sum(ops.cast(matches.is_object, "float32"))
 
 
 def _halved(side: int, times: int) -> int:

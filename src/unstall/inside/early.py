@@ -37,7 +37,7 @@ class Waiting:
         for module, name in SENDERS:
             original = getattr(module, name, None)
             if original is not None:
-                stand_in = self._stand_in(module, name)
+                stand_in = self._stand_in(module, name, original)
                 self._senders.append((module, name, original, stand_in))
                 setattr(module, name, stand_in)
         os.register_at_fork(after_in_child=self.disarm)
@@ -78,8 +78,10 @@ class Waiting:
         hook = sys.excepthook if was_waiting and sys.excepthook != self._error else self._excepthook
         hook(kind, error, traceback)
 
-    def _stand_in(self, module: Any, name: str) -> Callable[..., Any]:
+    def _stand_in(self, module: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def send(*args: Any, **kwargs: Any) -> Any:
+            if not self._armed:  # the probe was begun by a Guard, and has wrapped this in its turn
+                return original(*args, **kwargs)
             self.begin()
             return getattr(module, name)(*args, **kwargs)
 

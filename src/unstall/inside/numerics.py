@@ -112,6 +112,8 @@ class Numerics:
         """Whether the next step is wanted too, as the second of a pair."""
         if done == 1 and model is not None and not self._values.names:
             self._values.choose(list(model.trainable_variables))  # built by its first step
+        if not self._values.names:
+            return False  # nobody has shown it what is trained
         if done in EARLY and self._is_new:
             if self._cost < EARLY_COST_S:
                 self.probe.shield.call("numerics", self._sample, done)

@@ -17,6 +17,7 @@ from typing import Any, Optional
 from unstall.journal.base import Event, Frame, ThreadStack
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
+from unstall.journal.plans import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
@@ -34,15 +35,30 @@ from unstall.journal.seen import (
     StallEnded,
     ThreadsSeen,
 )
+from unstall.journal.training import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    CheckpointRefused,
+    EpochScored,
+    LossDiverged,
+    MemoryExhausted,
+    TrainingBegan,
+    TrainingEnded,
+    UpdateSkipped,
+)
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
+    "CheckpointCompleted",
+    "CheckpointFailed",
+    "CheckpointRefused",
     "ChildSeen",
     "ClusterSeen",
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",
     "DiskSeen",
+    "EpochScored",
     "Event",
     "ExampleSkipped",
     "ExperimentEnded",
@@ -53,7 +69,13 @@ __all__ = [
     "KernelSpoke",
     "KillsCounted",
     "LibrariesSeen",
+    "LossDiverged",
+    "MemoryExhausted",
     "PathLooked",
+    "PlanMade",
+    "PlanUndone",
+    "PlanVerified",
+    "RepairsEnded",
     "SampleFailed",
     "SourceRead",
     "StackSampled",
@@ -61,6 +83,9 @@ __all__ = [
     "StallEnded",
     "ThreadStack",
     "ThreadsSeen",
+    "TrainingBegan",
+    "TrainingEnded",
+    "UpdateSkipped",
     "WorkerReplaced",
 ]
 
@@ -70,7 +95,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    mode: str = ""  # run | attach | guard | watch
+    mode: str = ""  # run | attach | guard | watch | train
     command: list[str] = field(default_factory=list)
     folder: str = ""  # the working folder of the program
     pid: int = 0

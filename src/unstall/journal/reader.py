@@ -6,12 +6,13 @@ causes look at.
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
-from unstall.journal.events import Event, from_plain
+from unstall.journal.events import Event, PlanMade, PlanUndone, PlanVerified, RepairsEnded, RunStarted, UpdateSkipped, from_plain
 
 E = TypeVar("E", bound=Event)
 
@@ -19,6 +20,9 @@ JOURNAL_FILES = "events-*.jsonl"
 MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
 NEWEST_KEPT = 4000
 OLDEST_KEPT = 1000
+PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
+# A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
+OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
 
 
 class Tail:
@@ -30,17 +34,25 @@ class Tail:
         self._offset = 0
         self._rest = b""
 
-    def read(self) -> list[Event]:
+    def read(self, most_bytes: int = -1) -> list[Event]:
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
-                data = file.read()
+                data = file.read(most_bytes)
         except OSError:
             return []
         self._offset += len(data)
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
         return [event for line in lines if line and (event := self._parse(line)) is not None]
+
+    def pieces(self) -> Iterator[Event]:
+        """All that is there now, without ever holding a large file in memory."""
+        while True:
+            before = self._offset
+            yield from self.read(PIECE_BYTES)
+            if self._offset == before:
+                return
 
     def _parse(self, line: bytes) -> Event | None:
         try:
@@ -123,5 +135,21 @@ def _thin_out(events: list[Event]) -> None:
     events[OLDEST_KEPT:-NEWEST_KEPT] = middle[::2]
 
 
+def stream_folder(folder: Path) -> Iterator[Event]:
+    """All events of a folder, those of its files merged by time. A run of weeks is read without being held in memory."""
+    tails = [Tail(path).pieces() for path in sorted(folder.glob(JOURNAL_FILES))]
+    yield from heapq.merge(*tails, key=lambda event: event.at)
+
+
 def read_folder(folder: Path) -> Journal:
-    return Journal(FolderTail(folder).read())
+    return Journal(of_the_newest_worker(FolderTail(folder).read()))
+
+
+def of_the_newest_worker(events: list[Event]) -> list[Event]:
+    """All events, where there was one program; of a training that was repaired, those since its newest worker was started."""
+    started = [event.at for event in events if isinstance(event, RunStarted) and event.mode == "train"]
+    return since(events, max(started)) if len(started) > 1 else events
+
+
+def since(events: Iterable[Event], at: float) -> list[Event]:
+    return [event for event in events if event.at >= at or isinstance(event, OF_THE_WHOLE_RUN)]

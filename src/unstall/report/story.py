@@ -16,9 +16,13 @@ from unstall.journal.events import (
     Event,
     FitBegan,
     HostSampled,
+    PlanMade,
+    PlanUndone,
+    PlanVerified,
     ProcessEnded,
     ProgramEnded,
     ProgramStarted,
+    RepairsEnded,
     RunStarted,
     SampleFailed,
     StackSampled,
@@ -26,6 +30,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.report.numbers import memory_use, numerics, time_split
+from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
 
@@ -45,13 +50,18 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "memory": memory_use(journal),
         "numerics": numerics(journal),
         "ended": _ended(journal),
+        "repairs": repairs(journal),
+        "given_up": given_up(journal),
+        "report": None,  # where its page is, once it is written
     }
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
-    """failed | killed | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
-    ended = journal.last(ProcessEnded)
+    """failed | killed | interrupted | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
+    ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
     if ended is not None:
+        if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
+            return "interrupted"
         if ended.signal is not None:
             return "killed"
         if ended.exit_code is None:
@@ -148,6 +158,41 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "stalled_step": stall.began.step if stall else None,
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }
+
+
+def repairs(journal: Journal) -> list[dict[str, Any]]:
+    """Each plan of a training that was repaired, oldest first, with whether it helped."""
+    helped = {event.attempt: event.how for event in journal.of(PlanVerified)}
+    undone = {event.attempt: event.why for event in journal.of(PlanUndone)}
+    return [
+        {
+            "remedy": plan.remedy,
+            "cause": plan.cause,
+            "verb": plan.verb,
+            "change": plan.change,
+            "before": plan.undo,
+            "why": plan.why,
+            "happened": plan.happened,
+            "evidence": plan.evidence,
+            "attempt": plan.attempt,
+            "most": plan.most,
+            "step": plan.step,
+            "from_step": plan.from_step,
+            "verify": plan.verify,
+            "helped": helped.get(plan.attempt),
+            "undone": undone.get(plan.attempt),
+        }
+        for plan in journal.of(PlanMade)
+    ]
+
+
+def given_up(journal: Journal) -> dict[str, Any] | None:
+    """Why nothing more was done, if nothing was; said before a later start, it is no more so."""
+    ended, started = journal.last(RepairsEnded), journal.last(RunStarted)
+    if ended is None or (started is not None and started.at > ended.at):
+        return None
+    names = ("cause", "step", "happened", "evidence", "why", "advice", "command")
+    return {name: getattr(ended, name) for name in names}
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

@@ -7,12 +7,13 @@ Unstall are passed on; those of the terminal reach the program directly, since b
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -26,6 +27,7 @@ PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip
 FROM_KERNEL = 0x80  # si_code of a signal that the terminal made
+ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})  # by which somebody asks for the end
 KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
@@ -44,15 +46,21 @@ def environment(run: RunFolder) -> dict[str, str]:
 class Launched:
     """The program, as its parent sees it."""
 
-    def __init__(self, command: Sequence[str], run: RunFolder) -> None:
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
+    def __init__(
+        self, command: Sequence[str], run: RunFolder, mask: Iterable[int] | None = None, prints_on_stderr: bool = False
+    ) -> None:
+        """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
+        actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
+        self.mask = set(before if mask is None else mask)
         try:
-            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self._mask)
+            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self.mask, file_actions=actions)
         except OSError as error:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
         self.ended: ProcessEnded | None = None
-        self._stopping_since: float | None = None
+        self._stopped_by_us = False
+        self._kill_at = math.inf
         self._family: list[psutil.Process] = []
         self.signals: list[SignalSent] = []
 
@@ -63,7 +71,7 @@ class Launched:
             self._reap()
             if self.ended is not None:
                 break
-            if self._stopping_since is not None and time.monotonic() - self._stopping_since > KILL_AFTER_S:
+            if time.monotonic() > self._kill_at:
                 os.kill(self.pid, signal.SIGKILL)
             left = deadline - time.monotonic()
             if left <= 0:
@@ -103,19 +111,31 @@ class Launched:
                 pid=self.pid,
                 exit_code=code,
                 signal=by_signal,
-                stopped_by_us=self._stopping_since is not None,
+                stopped_by_us=self._stopped_by_us,
             )
             self._end_family()
 
-    def stop(self) -> None:
-        """Asks the program to end; if it does not within 10 s, ends it. Child processes that outlive it are ended too."""
-        if self._stopping_since is None and self.ended is None:
-            self._stopping_since = time.monotonic()
+    @property
+    def is_asked_to_end(self) -> bool:
+        """By somebody: through us, or by the terminal."""
+        return any(sent.signal in ENDING for sent in self.signals)
+
+    def stop(self, kill_after_s: float = KILL_AFTER_S) -> None:
+        """Asks the program to end; if it does not within that time, ends it. Child processes that outlive it are ended too."""
+        if not self._stopped_by_us and self.ended is None:
+            self._stopped_by_us = True
+            self.kill_after(kill_after_s)
+            os.kill(self.pid, signal.SIGTERM)
+            os.kill(self.pid, signal.SIGCONT)  # one that was stopped (SIGSTOP) hears of nothing else
+
+    def kill_after(self, seconds: float) -> None:
+        """It was asked to end already: so long it is waited for."""
+        if self._kill_at == math.inf and self.ended is None:
+            self._kill_at = time.monotonic() + seconds
             try:
                 self._family = psutil.Process(self.pid).children(recursive=True)
             except psutil.Error:
                 self._family = []
-            os.kill(self.pid, signal.SIGTERM)
 
     def _end_family(self) -> None:
         for child in self._family:
@@ -125,6 +145,11 @@ class Launched:
         for child in alive:
             with contextlib.suppress(psutil.Error):
                 child.kill()
+
+    @staticmethod
+    def end_is_wanted() -> bool:
+        """Whether somebody has asked for the end while no program was running that could be told."""
+        return bool(ENDING & signal.sigpending())
 
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""

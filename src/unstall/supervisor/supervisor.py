@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from unstall.errors import UnstallError
 from unstall.journal.events import RunStarted
 from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
-from unstall.report import text
+from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
+from unstall.supervisor.reporting import told_exactly, write_report
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -39,22 +40,10 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
     json_report.refuse_unwritable(wishes.json_target)
     run = runs.create(label(command))
     try:
-        launched = Launched(command, run)
+        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid())))
     except UnstallError:
         run.remove_if_empty()
         raise
-    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
-    writer.write(
-        RunStarted(
-            at=time.time(),
-            mode="run",
-            command=list(command),
-            folder=str(Path.cwd()),
-            pid=launched.pid,
-            version=unstall.__version__,
-        )
-    )
-    watch = Watch(run, launched.pid, writer)
     teller = Teller(run, wishes)
     while launched.wait(TICK_S) is None:
         diagnosis = watch.tick()
@@ -68,6 +57,22 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
         diagnosis = watch.examine()
     teller.tell_the_end(watch, diagnosis)
     return launched.end_as_it_ended()
+
+
+def start(
+    command: Sequence[str],
+    run: runs.RunFolder,
+    mode: str,
+    writer: JournalWriter,
+    mask: Iterable[int] | None = None,
+    prints_on_stderr: bool = False,
+) -> tuple[Launched, Watch]:
+    """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
+    began = time.time()
+    launched = Launched(command, run, mask, prints_on_stderr)
+    version, folder = unstall.__version__, str(Path.cwd())
+    writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
+    return launched, Watch(run, launched.pid, writer, since=began)
 
 
 class Teller:
@@ -97,9 +102,16 @@ class Teller:
         steady = self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
         return cause not in self._said and certainty >= Certainty.LIKELY and steady
 
-    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def tell_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        """The newest one, or that there will be none any more."""
         story = tell(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
+        self.is_stuck, self._seen = False, {}
+        if not self._wishes.quiet:
+            self._print(story, repair=True)
+
+    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        story = self._final_story(watch, diagnosis)
         if not self._wishes.quiet:
             self._print(story, summary=True)
         if self._wishes.json_target:
@@ -110,18 +122,30 @@ class Teller:
 
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
-        story = tell(watch.journal, diagnosis, self._run.name)
-        self._run.write_story(story)
+        story = self._final_story(watch, diagnosis)
         fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
         if fresh and not self._wishes.quiet:
             self._print(story)
 
-    def _print(self, story: dict[str, Any], summary: bool = False) -> None:
+    def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
+        """Kept before the page is written, which may fail, and again with the place of the page."""
+        story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        self._run.write_story(story)
+        report = write_report(watch, diagnosis)
+        if report is not None:
+            story["report"] = str(report)
+            self._run.write_story(story)
+        return story
+
+    def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
         try:
             out = text.console("stderr")
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
-            text.show(story, out, summary=summary)
+            if repair:
+                repairs.show_newest(story, out)
+            else:
+                text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
 

@@ -193,3 +193,14 @@ def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path, journal: RunFo
     assert len(rows) == 24 and 5 not in rows
     assert pipeline.skipped.by_name == {"005.jpg": "its worker died: SystemError: the interpreter is ill"}
     assert [event.worker for event in events(journal) if isinstance(event, WorkerReplaced)] != []
+
+
+def test_rows_that_are_never_to_be_used_leave_all_other_places_as_they_were(tmp_path: Path, journal: RunFolder) -> None:
+    data = some_data(tmp_path)
+    wish = replace(WISH, most_bad_share=0.0)
+    usual = np.concatenate([batch.rows for batch in run(Pipeline(data, wish), epochs=3)])
+    without = np.concatenate([batch.rows for batch in run(Pipeline(data, wish, never=(2, 7)), epochs=3)])
+    is_other = np.isin(usual, (2, 7))
+    assert is_other.sum() == 6 and not np.isin(without, (2, 7)).any()
+    assert (without[~is_other] == usual[~is_other]).all()
+    assert not read_folder(journal.path).of(ExampleSkipped)  # they are not bad

@@ -10,7 +10,7 @@ checkpoint needs to go on with exactly the batches that would have come.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from unstall.data.example import DataSet
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 class Pipeline:
     """Reads nothing and starts nothing before batches are asked for. What was found bad, and what was cached, it remembers."""
 
-    def __init__(self, data: DataSet, settings: Settings) -> None:
+    def __init__(self, data: DataSet, settings: Settings, never: Collection[int] = ()) -> None:
+        """In training, others take the places of the rows in `never`: the rest of the order stays as it would be with them."""
         self.data, self.settings = data, settings
-        self.skipped = Skipped(data, settings.most_bad_share)
+        self.skipped = Skipped(data, settings.most_bad_share, never)
         self._order = Order(len(data.examples), settings.batch_size, settings.seed, settings.for_training)
         self._cache = open_cache(settings.cache_bytes, settings.cache_folder)
         self._maker = Maker(data, settings, self.skipped, self._cache)

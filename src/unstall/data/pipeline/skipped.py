@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 
 from unstall.data.example import DataSet
 from unstall.errors import WrongInput
@@ -20,13 +21,14 @@ class BadExample(Exception):
 class Skipped:
     """Shared by all workers. A row that is in here is not tried again: it would fail, or hang, once in every epoch."""
 
-    def __init__(self, data: DataSet, most_share: float) -> None:
-        self._data, self._most_share = data, most_share
+    def __init__(self, data: DataSet, most_share: float, never: Collection[int] = ()) -> None:
+        """Rows of `never` are not used, and are no bad ones."""
+        self._data, self._most_share, self._never = data, most_share, frozenset(never)
         self._why: dict[int, str] = {}
         self._lock = threading.Lock()
 
     def __contains__(self, row: int) -> bool:
-        return row in self._why
+        return row in self._why or row in self._never
 
     def __len__(self) -> int:
         return len(self._why)

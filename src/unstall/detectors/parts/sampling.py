@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from keras import ops, random
+from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
 
@@ -17,15 +17,15 @@ class Sample(NamedTuple):
     is_used: Tensor  # (batch, count)
 
 
-def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: float, seed: Any) -> Sample:
+def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: float, chance: Tensor) -> Sample:
     """`count` of the candidates (batch, n): objects up to their share, background for the rest, each drawn without return.
 
-    Those with the largest of as many random numbers are drawn. Where `count` and the share of the objects are larger than all
-    candidates, all of them are: nothing is left to chance then, which is how losses are compared with another program's.
+    Those with the largest `chance` are drawn, of a random number from 0 to 1 for each (`chance.uniform`). Where `count` and the
+    share of the objects are larger than all candidates, all of them are: nothing is left to chance then, which is how losses are
+    compared with another program's.
     """
     candidates = is_object.shape[1]
     count, most_objects = min(count, candidates), min(int(count * object_share), candidates)
-    chance = random.uniform(ops.shape(is_object), minval=0.0, maxval=1.0, seed=seed, dtype="float32")
     object_chance, object_place = ops.top_k(ops.where(is_object, chance, -1.0), most_objects)
     background_chance, background_place = ops.top_k(ops.where(is_background, chance, -1.0), count)
     objects, backgrounds = (

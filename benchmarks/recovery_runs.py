@@ -1,0 +1,278 @@
+"""A real, tiny training under supervision, faults done to it at random moments, and what became of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.recovery_faults import KINDS, Target
+from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
+from unstall.journal.pulse import Beat, read_pulse
+from unstall.journal.reader import FolderTail, Journal
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain, changed, from_plain
+
+SUPERVISE = """
+import sys
+from pathlib import Path
+from unstall.runs import RunFolder
+from unstall.supervisor.supervisor import Wishes
+from unstall.supervisor.training import train
+sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(quiet=True)))
+"""
+CHECKPOINT_EVERY_STEPS = 5
+MOST_STEPS_AWAY = 14  # from one fault to the next
+LONGEST_S = 600.0  # that anything is waited for
+DISK_MIB = 48  # of the checkpoints
+LOOK_S = 0.02
+INTERRUPTED = 75
+
+
+def settings(backend: str, data: Path, epochs: int) -> Settings:
+    """Small enough that a step takes milliseconds; all that a real one has."""
+    return from_plain(
+        {
+            "data": str(data),
+            "model": "ssd_tiny",
+            "detector": {"image_px": [64, 64]},
+            "backend": backend,
+            "epochs": epochs,
+            "batch_size": 8,
+            "rate": 0.002,
+            "warm_up_steps": 10,
+            "checkpoint_every_steps": CHECKPOINT_EVERY_STEPS,
+            "keep_checkpoints": 3,
+            "evaluate_every_epochs": 0,
+            "tensorboard": False,
+            "most_repairs": 1000,
+            "workers": 1,
+            "seed": 3,
+        }
+    )
+
+
+class Supervised:
+    """A run folder, its supervisor, and what the journal and the pulse tell of its worker."""
+
+    def __init__(self, run: RunFolder) -> None:
+        self.run = run
+        self._tail = FolderTail(run.path)
+        self.events: list[Event] = []
+        self.start()
+
+    def start(self) -> None:
+        log = (self.run.path / "output.txt").open("ab")
+        command = [sys.executable, "-c", SUPERVISE, str(self.run.path)]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def read(self) -> None:
+        self.events += self._tail.read()
+
+    def worker_pid(self) -> int:
+        self.read()
+        started = [event for event in self.events if isinstance(event, RunStarted)]
+        return started[-1].pid if started else 0
+
+    def beat(self) -> Beat | None:
+        """Of the worker that was started last."""
+        return read_pulse(self.run.pulse_path(self.worker_pid()))
+
+    def step(self) -> int:
+        """Steps done, counted over all epochs; -1 while the newest worker has not done one."""
+        beat, began = self.beat(), [event for event in self.events if isinstance(event, TrainingBegan)]
+        started = [event for event in self.events if isinstance(event, RunStarted)]
+        if beat is None or not began or began[-1].at < started[-1].at or beat.steps_done < 1:
+            return -1
+        return began[-1].from_step + beat.steps_done
+
+    def from_step(self) -> int:
+        return next(event.from_step for event in reversed(self.events) if isinstance(event, TrainingBegan))
+
+
+def undisturbed(backend: str, epochs: int, data: Path) -> dict[str, Any]:
+    """What the run gives that nothing befalls."""
+    with _folder() as folder:
+        supervised = Supervised(_run(folder, settings(backend, data, epochs)))
+        began = time.monotonic()
+        code = supervised.process.wait(LONGEST_S)
+        if code:
+            raise SystemExit(f"The undisturbed run ended with {code}:\n{_output(supervised.run)}")
+        return {"backend": backend, "epochs": epochs, "seconds": round(time.monotonic() - began, 1), **result(supervised.run)}
+
+
+def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One run with these faults, one after the other, each a random number of steps after the recovery from that before."""
+    chance = random.Random(seed)
+    with _folder() as folder:
+        own = shutil.copytree(data, folder / "data")
+        run = _run(folder, settings(backend, own, epochs))
+        with _small_disk(run, any(KINDS[kind].needs_root for kind in kinds)):
+            supervised = Supervised(run)
+            faults = []
+            for kind in kinds:
+                told = _one_fault(supervised, kind, own, chance)
+                if told is not None:
+                    faults.append({"backend": backend, "seed": seed, "kind": kind, **told})
+                if supervised.process.poll() is not None:
+                    break
+            code = _end(supervised)
+            ended = {"backend": backend, "seed": seed, "kinds": kinds, "epochs": epochs, "exit_code": code, **result(run)}
+            ended["output"] = "" if code == 0 else _output(run)
+            return ended, faults
+
+
+def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One run whose settings bring the fault about, as often as it takes until they are mended."""
+    with _folder() as folder:
+        run = _run(folder, changed(settings(backend, data, epochs), KINDS[kind].settings))
+        supervised = Supervised(run)
+        code = _end(supervised)
+        supervised.read()
+        of = Journal(supervised.events)
+        faults = [_told_by_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
+        ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run)}
+        ended["output"] = "" if code == 0 else _output(run)
+        blank = {"backend": backend, "seed": 0, "kind": kind, "recovered_s": None, "lost_steps": None}
+        return ended, [{**blank, **fault} for fault in faults]
+
+
+def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, Any]:
+    ended = max(event.at for event in of.of(ProcessEnded) if event.at <= plan.at)
+    stepped = next((event.at for event in of.of(StepsEnded) if event.at > plan.at), None)
+    return {
+        "step": plan.step,
+        "survived": survived,
+        "recovered_s": round(stepped - ended, 2) if stepped else None,
+        "lost_steps": max(0, plan.step - plan.from_step),
+        "found": plan.cause,
+        "remedy": plan.remedy,
+    }
+
+
+def result(run: RunFolder) -> dict[str, Any]:
+    """The checksum of all numbers of the last checkpoint, and the score."""
+    newest = max(run.checkpoints_path.glob("step-*"), default=None)
+    manifest = json.loads((newest / "manifest.json").read_text()) if newest else {"files": {}}
+    score = json.loads(run.score_path.read_text()) if run.score_path.exists() else {}
+    return {
+        "last_step": int(newest.name[5:]) if newest else 0,
+        "weights": manifest["files"].get("arrays.bin", {}).get("sha256", ""),
+        "AP": score.get("figures", {}).get("AP"),
+        "loss": _last_loss(run),
+    }
+
+
+def _last_loss(run: RunFolder) -> float | None:
+    """Of the last epoch, its mean."""
+    if not run.history_path.exists():
+        return None
+    with run.history_path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return float(rows[-1]["loss"]) if rows and rows[-1].get("loss") else None
+
+
+# --- one fault ---
+
+
+def _one_fault(supervised: Supervised, kind: str, images: Path, chance: random.Random) -> dict[str, Any] | None:
+    """None: the run was over before its moment came."""
+    fault = KINDS[kind]
+    wanted = _wait(supervised, lambda: supervised.step() >= 0)
+    if wanted is None:
+        return None
+    at = supervised.step() + chance.randrange(1, MOST_STEPS_AWAY)
+    if _wait(supervised, lambda: supervised.step() >= at) is None:
+        return None
+    time.sleep(chance.random() * 0.2)
+    pid, step = supervised.worker_pid(), supervised.step()
+    began = time.monotonic()
+    fault.do(Target(supervised.run, supervised.process, pid, images, chance))
+    if fault.ends_supervisor:
+        code = supervised.process.wait(LONGEST_S)
+        ended_s = round(time.monotonic() - began, 2)
+        if code == 0:
+            return None
+        supervised.start()
+    if not fault.restarts:
+        survived = _wait(supervised, lambda: supervised.step() > step + 1) is not None or supervised.process.poll() == 0
+        return {"step": step, "survived": survived, "recovered_s": None, "lost_steps": 0}
+    came = _wait(supervised, lambda: supervised.worker_pid() != pid and supervised.step() >= 0)
+    done = supervised.process.poll() == 0
+    told: dict[str, Any] = {"step": step, "survived": came is not None or done, "recovered_s": None, "lost_steps": None}
+    if came is not None:
+        told |= {"recovered_s": round(time.monotonic() - began, 2), "lost_steps": max(0, step - supervised.from_step())}
+    if fault.ends_supervisor:
+        return {**told, "ended_s": ended_s}
+    plan = next((event for event in reversed(supervised.events) if isinstance(event, PlanMade)), None)
+    return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
+
+
+def _wait(supervised: Supervised, is_so: Any) -> bool | None:
+    """None: the supervisor ended before, or it took too long."""
+    deadline = time.monotonic() + LONGEST_S
+    while time.monotonic() < deadline:
+        if is_so():
+            return True
+        if supervised.process.poll() is not None:
+            return None
+        time.sleep(LOOK_S)
+    return None
+
+
+def _end(supervised: Supervised) -> int | None:
+    try:
+        return supervised.process.wait(LONGEST_S)
+    except subprocess.TimeoutExpired:  # hung, which must not be
+        supervised.process.terminate()
+        return None
+
+
+# --- folders ---
+
+
+def _run(folder: Path, chosen: Settings) -> RunFolder:
+    run = RunFolder(folder / "run")
+    run.path.mkdir()
+    run.write_settings(as_plain(chosen), are_given=True)
+    run.write_settings(as_plain(chosen))
+    return run
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="unstall-recovery-"))
+    os.environ["UNSTALL_HOME"] = str(folder / "home")
+    (folder / "home").mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _small_disk(run: RunFolder, is_wanted: bool) -> Iterator[None]:
+    """The checkpoints on a file system of their own that can be filled. Needs root."""
+    if not is_wanted:
+        yield
+        return
+    run.checkpoints_path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(run.checkpoints_path)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(run.checkpoints_path)], check=True)
+
+
+def _output(run: RunFolder) -> str:
+    return (run.path / "output.txt").read_text(errors="replace")[-3000:]

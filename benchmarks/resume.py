@@ -1,0 +1,170 @@
+"""That a run which is killed again and again ends with the very bits of one that never was.
+
+    python -m benchmarks.resume [--backend jax] [--kills 20] [--out benchmarks/results/resume.json]
+
+For each backend the smallest detector is trained on embedded shapes twice: once undisturbed, and once killed by SIGKILL at random
+steps, each time started again as the supervisor does. Compared are every number that the next step would hang on (weights, what
+the optimizer remembers, averages, seeds, counters), the weights files, and the history but for its times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.journal.events import TrainingBegan
+from unstall.journal.pulse import read_pulse
+from unstall.journal.reader import Tail
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain, changed
+
+BACKENDS = ("tensorflow", "jax", "torch")
+TIMES = ("learn_s", "wait_s", "score_s")  # columns of the history that no two runs have in common
+MOST_LIFE_S = 600.0
+TINY = Settings(
+    shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,
+    optimizer="adamw", rate=2e-3, average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=5, workers=1,
+    most_boxes=10, checkpoint_every_steps=7, tensorboard=False,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Life:
+    """Of one process."""
+
+    from_step: int
+    exit_code: int  # below 0: ended by that signal
+    seconds: float
+
+
+def new_run(folder: Path, settings: Settings) -> RunFolder:
+    folder.mkdir(parents=True)
+    run = RunFolder(folder)
+    run.write_settings(as_plain(settings), are_given=True)
+    run.write_settings(as_plain(settings))
+    return run
+
+
+def live(run: RunFolder, at_step: int | None = None, by: signal.Signals = signal.SIGKILL) -> Life:
+    """A worker from its start to its end, or until it has done that step of the whole run and gets the signal."""
+    # PASSIVE: on a machine that others use too, threads that wait for each other must not take its time.
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "OMP_WAIT_POLICY": "PASSIVE"}
+    began, from_step = time.monotonic(), None
+    command = [sys.executable, "-m", "unstall.training", str(run.path), "--quiet"]
+    with (run.path / "output.txt").open("ab") as output:
+        worker = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **quiet})
+    journal = Tail(run.journal_path("inside", worker.pid))
+    while worker.poll() is None and time.monotonic() - began < MOST_LIFE_S:
+        if from_step is None:
+            from_step = next((event.from_step for event in journal.read() if isinstance(event, TrainingBegan)), None)
+        elif at_step is not None and from_step + steps_done(run, worker.pid) >= at_step:
+            worker.send_signal(by)
+            break
+        time.sleep(0.002)
+    code = worker.wait(timeout=MOST_LIFE_S)
+    return Life(from_step or 0, code, time.monotonic() - began)
+
+
+def steps_done(run: RunFolder, pid: int) -> int:
+    """By this process, as far as it has told."""
+    beat = read_pulse(run.pulse_path(pid))
+    return 0 if beat is None else beat.step
+
+
+def differences(one: RunFolder, other: RunFolder) -> list[str]:
+    """Names of what is not the same to the bit."""
+    from unstall.training.checkpoint import Checkpoints
+
+    first, second = (Checkpoints(run.checkpoints_path, 1).newest() for run in (one, other))
+    assert first is not None and second is not None, "both runs have ended, and have their checkpoints"
+    found = [name for name in (*first.arrays, *second.arrays) if not _same(first.arrays.get(name), second.arrays.get(name))]
+    for name in ("best.safetensors", "last.safetensors"):
+        files = [(run.path / name).read_bytes() if (run.path / name).exists() else b"" for run in (one, other)]
+        # A weights file names its run; the numbers come after that.
+        if _numbers(files[0]) != _numbers(files[1]):
+            found.append(name)
+    return [*found, *([] if history(one) == history(other) else ["history.csv"])]
+
+
+def _same(one: Any, other: Any) -> bool:
+    is_there = one is not None and other is not None
+    return is_there and one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def _numbers(raw: bytes) -> bytes:
+    return raw[8 + int.from_bytes(raw[:8], "little") :]
+
+
+def history(run: RunFolder) -> list[dict[str, str]]:
+    with run.history_path.open() as file:
+        return [{name: value for name, value in row.items() if name not in TIMES} for row in csv.DictReader(file)]
+
+
+# --- all of it ---
+
+
+def measure(backend: str, kills: int, seed: int, folder: Path) -> dict[str, Any]:
+    settings = changed(TINY, {"backend": backend})
+    steps = settings.epochs * int(settings.shapes * (1 - settings.validation_share)) // settings.batch_size
+    undisturbed, disturbed = (new_run(folder / f"{backend}-{kind}", settings) for kind in ("undisturbed", "disturbed"))
+    whole = live(undisturbed)
+    assert whole.exit_code == 0, (undisturbed.path / "output.txt").read_text()[-2000:]
+    lives: list[Life] = []
+    for at_step in sorted(random.Random(seed).sample(range(1, steps), kills)):
+        lives.append(live(disturbed, at_step))
+        print(f"  {backend}: life {len(lives)} from step {lives[-1].from_step}, killed at {at_step}", file=sys.stderr, flush=True)
+    last = live(disturbed)
+    assert last.exit_code == 0, (disturbed.path / "output.txt").read_text()[-2000:]
+    return {
+        "backend": backend,
+        "steps": steps,
+        "kills": sum(life.exit_code == -signal.SIGKILL for life in lives),
+        "resumed_from": [life.from_step for life in (*lives, last)],
+        "undisturbed_s": round(whole.seconds, 1),
+        "disturbed_s": round(sum(life.seconds for life in (*lives, last)), 1),
+        "differences": differences(undisturbed, disturbed),
+    }
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    print("| backend | steps | killed | time undisturbed | with kills | what differs |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for row in rows:
+        differs = ", ".join(row["differences"][:3]) or "nothing"
+        times = f"{row['undisturbed_s']:.0f} s | {row['disturbed_s']:.0f} s"
+        print(f"| {row['backend']} | {row['steps']} | {row['kills']} times | {times} | {differs} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", action="append", choices=BACKENDS, help="may be given several times; all if it is not given")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="of the steps at which it is killed")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/resume.json"))
+    wishes = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for backend in wishes.backend or BACKENDS:
+            rows.append(measure(backend, wishes.kills, wishes.seed, Path(folder)))
+    show(rows)
+    kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
+    rows = [row for row in kept if row["backend"] not in {new["backend"] for new in rows}] + rows
+    wishes.out.write_text(json.dumps({"command": "python -m benchmarks.resume", "rows": rows}, indent=1) + "\n")
+    if any(row["differences"] for row in rows):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What the backend computes on, and how much of its memory is in use."""
+
+from __future__ import annotations
+
+from unstall.backends import running_backend
+
+
+def device() -> str:
+    """As its maker calls it; `cpu` for the processor."""
+    backend = running_backend()
+    if backend == "jax":
+        import jax
+
+        first = jax.local_devices()[0]
+        return "cpu" if first.platform == "cpu" else str(first.device_kind)
+    if backend == "torch":
+        import torch
+
+        return str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+    import tensorflow as tf
+
+    graphics = tf.config.list_physical_devices("GPU")
+    details = tf.config.experimental.get_device_details(graphics[0]) if graphics else {}
+    return str(details.get("device_name", "gpu")) if graphics else "cpu"
+
+
+def memory_in_use_bytes() -> int | None:
+    """Of the device; None where the program computes in the memory of the host, or the backend does not say."""
+    backend = running_backend()
+    if backend == "jax":
+        import jax
+
+        said = jax.local_devices()[0].memory_stats()
+        return int(said["bytes_in_use"]) if said and "bytes_in_use" in said else None
+    if backend == "torch":
+        import torch
+
+        return int(torch.cuda.memory_allocated()) if torch.cuda.is_available() else None
+    import tensorflow as tf
+
+    if not tf.config.list_physical_devices("GPU"):
+        return None
+    return int(tf.config.experimental.get_memory_info("GPU:0")["current"])

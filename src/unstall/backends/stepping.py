@@ -1,0 +1,48 @@
+"""A training step on the backend that runs: compiled where it compiles, its state where the device has it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import keras
+import numpy as np
+
+if TYPE_CHECKING:
+    from unstall.training.program import Program
+
+Arrays = dict[str, np.ndarray]
+
+
+class Stepping(Protocol):
+    """The state is that of `unstall.training.update`, by its names. The detector's variables hold the newest weights always."""
+
+    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> Any:
+        """One step. What it tells (`Program.told`) is on the device still: nothing is waited for."""
+
+    def arrays(self) -> Arrays:
+        """Copies of the whole state, which later steps leave alone."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Of the same names, shapes and kinds as `arrays` gives."""
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Meanwhile the detector's variables hold the averages, and Keras may do with them what it likes."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The same with the weights themselves."""
+
+
+def stepping(program: Program, state: Arrays) -> Stepping:
+    backend = keras.backend.backend()
+    if backend == "jax":
+        from unstall.backends.stepping_jax import JaxStepping
+
+        return JaxStepping(program, state)
+    if backend == "tensorflow":
+        from unstall.backends.stepping_tensorflow import TensorFlowStepping
+
+        return TensorFlowStepping(program, state)
+    from unstall.backends.stepping_torch import TorchStepping
+
+    return TorchStepping(program, state)

@@ -1,0 +1,27 @@
+"""Augmentations by the names that a settings file has for them, each with its usual numbers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from unstall.data.augment import Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
+from unstall.errors import WrongInput
+
+NAMED: dict[str, Augmentation] = {
+    "flip": Flip(),
+    "scale_crop": ScaleJitter(),
+    "zoom_out": ZoomOut(),
+    "iou_crop": IoUCrop(),
+    "photometric": Photometric(),
+    "mosaic": Mosaic(),
+}
+
+
+def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
+    for name in names:
+        if name not in NAMED:
+            near = difflib.get_close_matches(name, NAMED, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise WrongInput(f"augment: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
+    return tuple(NAMED[name] for name in names)

@@ -1,0 +1,104 @@
+"""The events of Unstall's own trainer: what it began with, what it kept, what it met, how well it does, how it ended.
+
+Standard library only, syntax of Python 3.9, as all of the journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from unstall.journal.base import Event
+
+
+@dataclass(frozen=True)
+class TrainingBegan(Event):
+    """The worker is about to make its first step: a fresh one, or the one after a checkpoint."""
+
+    model: str = ""
+    backend: str = ""
+    device: str = ""  # as the backend calls it
+    precision: str = ""
+    batch_size: int = 0
+    micro_batch: int = 0
+    steps_per_epoch: int = 0
+    epochs: int = 0
+    examples: int = 0  # to learn from
+    from_step: int = 0  # counted over all epochs; 0: from the beginning
+    plan_of_memory_bytes: Optional[int] = None  # what the step was planned to need on the device; None: nobody planned it
+
+
+@dataclass(frozen=True)
+class CheckpointCompleted(Event):
+    """Written, read back and verified: the run can go on from it."""
+
+    step: int = 0
+    epoch: int = 0
+    path: str = ""
+    size_bytes: int = 0
+    seconds: float = 0.0  # from the snapshot to the verified file
+    blocked_s: float = 0.0  # of these the training stood still
+
+
+@dataclass(frozen=True)
+class CheckpointFailed(Event):
+    """Could not be written, on a full disk say. The training goes on, and it is tried again later."""
+
+    step: int = 0
+    path: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class CheckpointRefused(Event):
+    """Found damaged or half-written; the one before it is taken."""
+
+    path: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class UpdateSkipped(Event):
+    """The loss or the gradient of a step was not finite, so its update was not applied."""
+
+    step: int = 0
+    epoch: int = 0
+    what: str = ""  # loss | gradient
+    rows: list[int] = field(default_factory=list)  # of the examples in the batch, as the training data numbers them
+    path: str = ""  # where the batch was written for a look; empty: enough of them lie there already
+    in_a_row: int = 0  # how many updates have been skipped without one between them, this one included
+
+
+@dataclass(frozen=True)
+class MemoryExhausted(Event):
+    """Of the device, or of the host."""
+
+    step: int = 0
+    phase: str = ""  # build | first_step | train | validate | save
+    micro_batch: int = 0
+    precision: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class LossDiverged(Event):
+    step: int = 0
+    loss: Optional[float] = None  # the median of the last steps
+    usual_loss: Optional[float] = None  # the median before it rose
+    since_step: int = 0
+
+
+@dataclass(frozen=True)
+class EpochScored(Event):
+    epoch: int = 0
+    step: int = 0
+    figures: dict[str, Optional[float]] = field(default_factory=dict)  # COCO's; None where there is nothing to find
+    is_best: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainingEnded(Event):
+    step: int = 0
+    ending: str = ""  # a name of training/endings.py
+    seconds: float = 0.0

@@ -1,0 +1,62 @@
+"""Reads and decodes with more workers.
+
+What it changes
+---------------
+`workers`: twice as many, where they mostly wait for the storage; as many as there are cores, where they compute and cores are
+idle. It is done when an epoch ends, or with the next repair: the worker is asked to end, saves, and goes on from there.
+
+What it costs
+-------------
+A start of the worker, half a minute or so; memory for the images that are decoded at the same time.
+
+How we see that it helped
+-------------------------
+Steps spend less time waiting for input than before.
+
+How to undo it
+--------------
+Set `workers` back to what `settings-given.json` says; 0 is one for each core.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.verdict import Safety
+from unstall.journal.events import HostSampled, InputMeasured, StepsEnded
+from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_share
+
+TREATS = {Kind.STARVED: 1}
+SAFETY = Safety.AUTO
+UNDONE_IF_IN_VAIN = True
+READING_SHARE = 0.5  # of the workers' time: more of it, and they wait for the storage rather than compute
+MOST_FOR_EACH_CORE = 8  # workers that wait for the storage
+IDLE_SHARE = 0.3  # of the cores that must be idle for more workers to compute
+LOOKED_AT = 10  # samples of the host
+STEPS_TO_JUDGE = 50  # after the restart
+
+
+def plan(found: Fault) -> Plan | None:
+    measured = found.journal.last(InputMeasured)
+    share = wait_share([group for group in found.journal.of(StepsEnded) if group.phase == "train"])
+    if measured is None or not measured.workers or share is None:
+        return None
+    work = measured.read_s + measured.decode_s + measured.augment_s
+    reading = measured.read_s / work if work else 0.0
+    now = measured.workers
+    if reading >= READING_SHARE:
+        wanted = min(now * 2, MOST_FOR_EACH_CORE * found.cores)
+        why = (
+            f"{reading:.0%} of the workers' time goes into reading, where they wait: {wanted} instead of {now} now read at once."
+        )
+    else:
+        idle = 1 - busy_cores(found) / found.cores
+        wanted = found.cores if idle >= IDLE_SHARE else now
+        why = f"Decoding takes most of the workers' time, and {idle:.0%} of the cores are idle: {wanted} instead of {now} decode."
+    if wanted <= now:
+        return None
+    sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below=share)
+    return plan_for(found, __name__, Verb.CHANGE, {"workers": wanted}, why, sign)
+
+
+def busy_cores(found: Fault) -> float:
+    recent = [host for host in found.journal.of(HostSampled)[-LOOKED_AT:] if host.interval_s > 0]
+    return sum(host.cpu_cores for host in recent) / len(recent) if recent else float(found.cores)

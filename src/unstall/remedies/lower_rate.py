@@ -1,0 +1,75 @@
+"""Goes back to weights that were good, and on from there at a lower learning rate.
+
+What it changes
+---------------
+`rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
+the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`); where all are from after that, it begins again.
+If the fault comes back at the same place, it goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled
+long before they overflow.
+
+What it costs
+-------------
+The steps since that checkpoint, and some speed of learning.
+
+How we see that it helped
+-------------------------
+The training gets past the step in which it gave up, with a loss that is finite and below that which was too high.
+
+How to undo it
+--------------
+Set `rate` back to what `settings-given.json` says, and move the folders of `checkpoints-set-aside/` back into `checkpoints/`.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from unstall.diagnosis.verdict import Safety
+from unstall.journal.events import LossDiverged, StepsEnded, TrainingBegan
+from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+
+TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
+SAFETY = Safety.AUTO
+UNDONE_IF_IN_VAIN = False
+TIMES = 0.3  # the rate that there was
+MOST_TIMES = 3  # that one run's rate is lowered
+MOST_TIMES_DIVERGED = 2  # at one place, without having got any further
+RISEN_TIMES = 3.0  # the usual loss: from there on weights are not trusted
+
+
+def plan(found: Fault) -> Plan | None:
+    mine = [plan for plan in found.plans if plan.remedy == __name__.rpartition(".")[2]]
+    times = found.times_at_this_place("lower_rate")
+    if len(mine) >= MOST_TIMES or (found.kind == Kind.DIVERGED and times >= MOST_TIMES_DIVERGED):
+        return None
+    rate = float(f"{found.settings.rate * TIMES:.6g}")
+    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
+    further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
+    good = further_back[min(times, len(further_back) - 1)]
+    where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
+    why = f"The rate becomes {rate:g}, {where}: before the loss rose."
+    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
+
+
+def _diverged(found: Fault) -> tuple[int, float | None]:
+    rose = found.journal.last(LossDiverged)
+    return (rose.since_step, rose.loss) if rose is not None else (found.step, None)
+
+
+def rising(found: Fault) -> tuple[int, float | None]:
+    """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
+    began = found.journal.last(TrainingBegan)
+    groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
+    losses = sorted(group.loss for group in groups if group.loss is not None)
+    if began is None or not losses:
+        return found.step, None
+    limit = RISEN_TIMES * median(losses[: len(losses) // 2 + 1])
+    risen = len(groups)
+    while risen and ((loss := groups[risen - 1].loss) is None or loss > limit):
+        risen -= 1
+    return began.from_step + groups[risen].first if risen < len(groups) else found.step, limit
+
+
+def newest_before(steps: tuple[int, ...], since: int) -> int:
+    """The newest checkpoint from before the loss rose. 0: they are all from after that, and the run begins again."""
+    return max((step for step in steps if step <= since), default=0)

@@ -1,0 +1,119 @@
+"""Beside one worker: looks at it, passes on what is worth saying, and ends it where waiting any longer is in vain."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from unstall.diagnosis.diagnose import Diagnosis
+from unstall.journal.events import CheckpointFailed, CheckpointRefused, ProcessEnded, TrainingBegan
+from unstall.plans import Fault, Plan, step_reached
+from unstall.supervisor import early_signs
+from unstall.supervisor.launch import Launched
+from unstall.supervisor.treatment import stuck, treat
+from unstall.supervisor.watch import Watch
+
+if TYPE_CHECKING:
+    from unstall.supervisor.training import Course
+
+SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
+HUNG_ENDS_S = 10.0  # one that stands still
+RESTART_SAVES_S = 60.0  # a healthy one that is to be started again: nothing hurries it
+
+
+class Bedside:
+    def __init__(self, course: Course, launched: Launched, watch: Watch) -> None:
+        self.launched = launched
+        self.watch = watch
+        self.stopped_for: Fault | None = None
+        self._course = course
+        self._waiting: tuple[Fault, float] | None = (
+            None  # a fault whose treatment can wait for the end of an epoch, and since when
+        )
+        self._said: set[str] = set()
+        self._diagnosis: Diagnosis | None = None
+
+    def look(self) -> None:
+        diagnosis = self.watch.tick()
+        if self.launched.is_asked_to_end:
+            self.launched.kill_after(SAVES_WITHIN_S)
+            return
+        self._say_of_checkpoints()
+        self._course.see_what_helped(self)
+        if diagnosis is not None:
+            self._diagnosis = diagnosis
+            self._course.teller.tell_if_new(self.watch, diagnosis)
+        if self.stopped_for is None:
+            self._end_if_hung()
+            self._end_if_it_pays(diagnosis)
+
+    def step(self) -> int:
+        """That it is in, counted over all epochs: by the pulse, which knows more than was written."""
+        began, beat = self.watch.journal.last(TrainingBegan), self.watch.beat()
+        by_pulse = began.from_step + max(0, beat.step) if began is not None and beat is not None else 0
+        return max(by_pulse, step_reached(self.watch.journal))
+
+    def finish(self) -> tuple[ProcessEnded, Diagnosis]:
+        assert self.launched.ended is not None
+        self._diagnosis = self.watch.finish([*self.launched.signals, self.launched.ended])
+        self._say_of_checkpoints()
+        self._course.see_what_helped(self)
+        return self.launched.ended, self._diagnosis
+
+    def tell_repair(self) -> None:
+        self.watch.read()
+        self._course.teller.tell_repair(self.watch, self._known())
+
+    def tell_the_end(self) -> None:
+        self.watch.read()
+        self._course.teller.tell_the_end(self.watch, self._known())
+
+    def _known(self) -> Diagnosis:
+        return self._diagnosis if self._diagnosis is not None else self.watch.examine()
+
+    # --- ending it ---
+
+    def _end_if_hung(self) -> None:
+        stall = self.watch.stall
+        if stall is None or not self.watch.has_looked_closely:
+            return
+        seconds = time.time() - stall.since
+        if early_signs.is_hung(self.watch.journal, stall, seconds):
+            self._diagnosis = self.watch.examine()
+            self._stop(stuck(self._course.patient(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
+
+    def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
+        if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
+            return
+        patient = self._course.patient(self)
+        full = early_signs.memory_near_its_limit(patient)
+        if full is not None and isinstance(treat(full), Plan):
+            self._stop(full, RESTART_SAVES_S)
+            return
+        starving = early_signs.starving(patient, diagnosis)
+        if starving is None or not isinstance(treat(starving), Plan):
+            self._waiting = None
+        elif self._waiting is None:
+            self._waiting = (starving, time.time())
+        elif early_signs.epoch_has_ended_since(self.watch.journal, self._waiting[1]):
+            self._stop(starving, RESTART_SAVES_S)
+
+    def _stop(self, fault: Fault, kill_after_s: float) -> None:
+        self.stopped_for = fault
+        self.launched.stop(kill_after_s)
+
+    # --- what is worth a line ---
+
+    def _say_of_checkpoints(self) -> None:
+        failed, refused = self.watch.journal.last(CheckpointFailed), self.watch.journal.of(CheckpointRefused)
+        if failed is not None:
+            self._say_once(
+                "failed", f"a checkpoint could not be written: {failed.error}. The training goes on, and it is tried again."
+            )
+        for event in refused:
+            self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): the one before it is taken.")
+
+    def _say_once(self, about: str, text: str) -> None:
+        if about not in self._said:
+            self._said.add(about)
+            self._course.teller.complain(text)

@@ -1,0 +1,218 @@
+"""`unstall train`, read aloud: start the worker, watch it; when it ends or stands still, treat it and start it again, or say why.
+
+One mechanism for every fault. The worker always does the same: it reads settings.json, takes the newest verified checkpoint and
+trains. So starting and recovering are the same path, and all that a repair can do is to change the settings by a plan.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unstall.errors import UnstallError
+from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
+from unstall.journal.writer import JournalWriter
+from unstall.plans import Fault, Kind, Plan, Sign, Verb
+from unstall.remedies.shrink_micro_batch import fitting_divisor
+from unstall.report import json as json_report
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain, changed, from_plain
+from unstall.supervisor import checkpoints, remembered
+from unstall.supervisor.alone import alone_with
+from unstall.supervisor.bedside import Bedside
+from unstall.supervisor.launch import Launched
+from unstall.supervisor.supervisor import Teller, Wishes, start
+from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.watch import TICK_S
+from unstall.training import endings
+
+WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
+KILLED_ADDS = 128  # to the number of the signal, as shells do
+
+
+def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
+    """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
+    json_report.refuse_unwritable(wishes.json_target)
+    with alone_with(run):
+        is_quiet = wishes.quiet or wishes.json_target == "-"
+        course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
+        course.begin_with_what_fits()
+        while True:
+            bedside = course.start_worker()
+            while bedside.launched.wait(TICK_S) is None:
+                bedside.look()
+            if not course.repair(bedside) or Launched.end_is_wanted():
+                return course.end(bedside)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A plan whose effect has not been seen yet."""
+
+    made: PlanMade
+    sign: Sign
+
+
+class Course:
+    """A run over all its workers: its plans, its settings, what is said about it."""
+
+    def __init__(self, run: RunFolder, wishes: Wishes, command: list[str]) -> None:
+        self.run = run
+        self._command = command
+        self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
+        self.settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
+        self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
+        self.pending: list[Pending] = []
+        self.verified: set[int] = set()
+        self.teller = Teller(run, wishes)
+        self._writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+        self._mask: set[int] | None = None
+        self._machine = remembered.machine()
+
+    # --- the worker ---
+
+    def start_worker(self) -> Bedside:
+        for pulse in self.run.pulse_paths():
+            pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
+        launched, watch = start(self._command, self.run, "train", self._writer, self._mask, self._prints_on_stderr)
+        self._mask = launched.mask
+        return Bedside(self, launched, watch)
+
+    def patient(self, bedside: Bedside) -> Patient:
+        cores = len(os.sched_getaffinity(0))
+        saved = tuple(checkpoints.steps(self.run))
+        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores)
+
+    # --- treating it ---
+
+    def repair(self, bedside: Bedside) -> bool:
+        """Does something about how the worker ended. False: nothing is to be done, or can be."""
+        fault = self._fault(bedside)
+        if fault is None:
+            return False
+        chosen = treat(fault)
+        if isinstance(chosen, NoHelp):
+            self._give_up(bedside, fault, chosen)
+            return False
+        vain = made_in_vain(fault, chosen, frozenset(self.verified))
+        if vain is not None:
+            self._undo(vain)
+            chosen = _made_again(chosen, self.settings)
+        self._carry_out(chosen)
+        self._tell(bedside, fault, chosen)
+        return True
+
+    def _fault(self, bedside: Bedside) -> Fault | None:
+        ended, diagnosis = bedside.finish()
+        if ended.exit_code == endings.DONE or self._end_is_wanted(bedside):
+            return None
+        return bedside.stopped_for or fault_of(self.patient(bedside), ended, bedside.step(), diagnosis)
+
+    def _tell(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
+        from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
+        made = PlanMade(
+            at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
+            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.most_repairs, step=fault.step,
+            from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
+        )  # fmt: skip
+        self.plans.append(made)
+        self.pending.append(Pending(made, plan.verify))
+        bedside.watch.note(made)
+        bedside.tell_repair()
+
+    def _give_up(self, bedside: Bedside, fault: Fault, no_help: NoHelp) -> None:
+        advice = ""
+        if no_help.asks is not None:
+            options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
+            advice = f"{self.resume_command()} {options}"
+        command = shlex.join(self._command)
+        given_up = RepairsEnded(
+            at=time.time(), cause=fault.kind.value, step=fault.step, happened=fault.happened, evidence=list(fault.evidence),
+            why=no_help.why, advice=advice, command=command,
+        )  # fmt: skip
+        bedside.watch.note(given_up)
+        bedside.tell_repair()
+
+    def _repairs(self) -> int:
+        return sum(plan.attempt > 0 for plan in self.plans)
+
+    # --- plans and settings ---
+
+    def _carry_out(self, plan: Plan) -> None:
+        """Only here, where a plan is undone, and before the first step, settings are changed."""
+        self._write(plan.applied_to(self.settings))
+        if plan.from_step is not None:
+            checkpoints.set_aside_after(self.run, plan.from_step)
+
+    def _undo(self, made: PlanMade) -> None:
+        self._write(changed(self.settings, made.undo))
+        why = f"the fault came back: {made.cause}"
+        self._writer.write(PlanUndone(at=time.time(), remedy=made.remedy, change=dict(made.undo), why=why, attempt=made.attempt))
+
+    def _write(self, settings: Settings) -> None:
+        try:
+            self.run.write_settings(as_plain(settings))
+        except OSError as error:
+            raise UnstallError(
+                f"Cannot write {self.run.settings_path}: {error.strerror}. To go on: {self.resume_command()}"
+            ) from None
+        self.settings = settings
+
+    def see_what_helped(self, bedside: Bedside) -> None:
+        for pending in [each for each in self.pending if each.sign.is_seen(bedside.watch.journal)]:
+            self.pending.remove(pending)
+            made = pending.made
+            self.verified.add(made.attempt)
+            how = pending.sign.words
+            bedside.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
+            if "micro_batch" in made.change:
+                remembered.remember(self.settings, self._machine)
+
+    def begin_with_what_fits(self) -> None:
+        """A size that an earlier run found out at the cost of a crash is not found out again."""
+        fits = remembered.recall(self.settings, self._machine)
+        now = self.settings.micro_batch or self.settings.batch_size
+        smaller = fitting_divisor(self.settings.batch_size, fits) if fits else None
+        if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.most_repairs == 0:
+            return
+        undo = {"micro_batch": self.settings.micro_batch}
+        self._write(changed(self.settings, {"micro_batch": smaller}))
+        why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
+        made = PlanMade(
+            at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
+            change={"micro_batch": smaller}, undo=undo, most=self.settings.most_repairs, why=why,
+            happened="A size that fits is remembered from an earlier run.",
+        )  # fmt: skip
+        self._writer.write(made)
+        self.teller.complain(f"{smaller} images are computed at once rather than {now}. {why} ({remembered.path()})")
+
+    # --- the end ---
+
+    def resume_command(self) -> str:
+        known = self.run.path.parent == remembered.path().parent
+        return f"unstall train --resume {self.run.name if known else self.run.path}"
+
+    def _end_is_wanted(self, bedside: Bedside) -> bool:
+        """Somebody has asked for it; the worker heard of it, or was gone already."""
+        return bedside.launched.is_asked_to_end or Launched.end_is_wanted()
+
+    def end(self, bedside: Bedside) -> int:
+        ended = bedside.launched.ended
+        assert ended is not None
+        bedside.tell_the_end()
+        if ended.exit_code != endings.DONE and self._end_is_wanted(bedside):
+            self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
+            return endings.INTERRUPTED
+        return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
+
+
+def _made_again(plan: Plan, settings: Settings) -> Plan:
+    """The plan with what undoes it as settings are now."""
+    before = as_plain(settings)
+    return Plan(
+        plan.remedy, plan.verb, plan.change, plan.why, plan.verify, {name: before[name] for name in plan.change}, plan.from_step
+    )

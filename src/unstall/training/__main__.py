@@ -1,0 +1,21 @@
+"""The worker of `unstall train`: python -m unstall.training RUN_FOLDER [--quiet]"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from unstall.runs import RunFolder
+from unstall.training.worker import work
+
+
+def main() -> int:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--quiet"]
+    if len(arguments) != 1:
+        sys.stderr.write("unstall: Expected the folder of a run. Usage: python -m unstall.training RUN_FOLDER [--quiet]\n")
+        return 2
+    return work(RunFolder(Path(arguments[0]).resolve()), is_quiet="--quiet" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

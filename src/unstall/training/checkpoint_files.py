@@ -1,0 +1,167 @@
+"""The files of one checkpoint: the numbers in one, where they stand and how far the run was in another, and a manifest of
+checksums, which is written last. A folder without its manifest, or with a single wrong byte, is no checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+VERSION = 1
+ARRAYS, POSITION, MANIFEST = "arrays.bin", "position.json", "manifest.json"
+ALIGNMENT = 64  # every array begins at a multiple of this, so that it can be used where it lies
+PIECE = 4 * 2**20  # bytes that are hashed and written at once: between two pieces the training has its turn
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Damaged(Exception):
+    """Why a folder is no checkpoint."""
+
+
+def write(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], position: Mapping[str, Any]) -> int:
+    """Everything into a new folder, on to the disk itself; how many bytes it takes. A disk that refuses is an OSError."""
+    folder.mkdir(parents=True)
+    files = {ARRAYS: _write_arrays(folder / ARRAYS, arrays)}
+    index = {"arrays": _places(arrays), "position": dict(position)}
+    files[POSITION] = _write_file(folder / POSITION, json.dumps(index).encode())
+    _write_file(folder / MANIFEST, json.dumps({"version": VERSION, "files": files}, indent=1).encode())
+    sync_folder(folder)
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def verify(folder: Path) -> None:
+    """Reads every byte. Damaged where one is not as it was written."""
+    for name, said in _manifest(folder).items():
+        digest, length = hashlib.sha256(), 0
+        try:
+            with (folder / name).open("rb") as file:
+                while piece := file.read(PIECE):
+                    digest.update(piece)
+                    length += len(piece)
+        except OSError as error:
+            raise Damaged(f"{name} cannot be read: {error.strerror}") from None
+        _hold_against(name, said, length, digest.hexdigest())
+
+
+def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays, which may not be written to, and the position."""
+    contents: dict[str, npt.NDArray[np.uint8]] = {}
+    for name, said in _manifest(folder).items():
+        try:
+            contents[name] = np.fromfile(folder / name, np.uint8)
+        except OSError as error:
+            raise Damaged(f"{name} cannot be read: {error.strerror}") from None
+        contents[name].flags.writeable = False
+        _hold_against(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
+    try:
+        index = json.loads(contents[POSITION].tobytes())
+        arrays = {each["name"]: _array(contents[ARRAYS], each) for each in index["arrays"]}
+        return arrays, index["position"]
+    except (KeyError, TypeError, ValueError) as error:  # of another version, with proper checksums
+        raise Damaged(f"{POSITION} is not as this version writes it: {error!r}") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """That a name is in a folder is on the disk only when the folder is."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+# --- writing ---
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    with path.open("wb", buffering=0) as file:
+        hashed = _Hashed(file)
+        for name, array in arrays.items():
+            if array.dtype.kind not in "biufc":
+                raise TypeError(f"'{name}': expected numbers. Received: {array.dtype}")
+            hashed.write(bytes(-hashed.length % ALIGNMENT))
+            hashed.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        os.fsync(file.fileno())
+    return hashed.told
+
+
+def _write_file(path: Path, raw: bytes) -> dict[str, Any]:
+    with path.open("wb", buffering=0) as file:
+        hashed = _Hashed(file)
+        hashed.write(raw)
+        os.fsync(file.fileno())
+    return hashed.told
+
+
+class _Hashed:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._digest, self.length = file, hashlib.sha256(), 0
+
+    def write(self, raw: bytes | memoryview) -> None:
+        for piece in _pieces(memoryview(raw)):
+            self._digest.update(piece)
+            done = 0
+            while done < len(piece):  # a file without a buffer may take less than it is given
+                done += self._file.write(piece[done:])
+            self.length += len(piece)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        return {"bytes": self.length, "sha256": self._digest.hexdigest()}
+
+
+def _pieces(raw: memoryview) -> Iterator[memoryview]:
+    return (raw[begin : begin + PIECE] for begin in range(0, len(raw), PIECE))
+
+
+def _places(arrays: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
+    places, offset = [], 0
+    for name, array in arrays.items():
+        offset += -offset % ALIGNMENT
+        places.append({"name": name, "kind": array.dtype.str, "shape": list(array.shape), "offset": offset})
+        offset += array.nbytes
+    return places
+
+
+# --- reading ---
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise Damaged(f"it has no {MANIFEST}: it was never finished") from None
+    except OSError as error:
+        raise Damaged(f"{MANIFEST} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise Damaged(f"{MANIFEST} is cut off or damaged") from None
+    version = manifest.get("version") if isinstance(manifest, dict) else None
+    if version != VERSION:
+        raise Damaged(f"expected version {VERSION} of checkpoints. Received: {version!r:.40}")
+    files = manifest.get("files")
+    if not isinstance(files, dict) or {name for name, said in files.items() if isinstance(said, dict)} != {ARRAYS, POSITION}:
+        raise Damaged(f"{MANIFEST} does not name {ARRAYS} and {POSITION}")
+    return files
+
+
+def _hold_against(name: str, said: dict[str, Any], length: int, sha256: str) -> None:
+    if length != said.get("bytes"):
+        raise Damaged(f"{name} has {length:,} bytes; it was written with {said.get('bytes')}")
+    if sha256 != said.get("sha256"):
+        raise Damaged(f"{name} is not what was written: its checksum differs")
+
+
+def _array(raw: npt.NDArray[np.uint8], place: dict[str, Any]) -> npt.NDArray[Any]:
+    kind, shape = np.dtype(place["kind"]), tuple(place["shape"])
+    length = math.prod(shape) * kind.itemsize
+    array: npt.NDArray[Any] = raw[place["offset"] : place["offset"] + length].view(kind).reshape(shape)
+    return array

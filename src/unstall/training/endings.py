@@ -1,0 +1,24 @@
+"""How a worker ends: the exit codes by which the supervisor knows what has happened. Standard library only.
+
+A user's mistake ends with the exit code of its error (errors.py) and one line; anything else as the process died.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Ending(IntEnum):
+    DONE = 0
+    INTERRUPTED = 75  # SIGTERM or SIGINT: a checkpoint was written, and everything is in order
+    OUT_OF_MEMORY = 76  # of the device, or of the host as Python noticed it
+    NOT_FINITE = 77  # losses or gradients again and again: updates were skipped, the weights are good
+    DIVERGED = 78  # the loss rose for good: the newest weights are not to be trusted
+
+    @property
+    def title(self) -> str:
+        """As events and people say it."""
+        return self.name.lower().replace("_", " ")
+
+
+DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED = Ending

@@ -1,0 +1,114 @@
+"""What is learned from and what it is scored on, as the settings say: a data set of one's own, or the embedded shapes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unstall.data import formats
+from unstall.data.example import DataSet
+from unstall.data.split import divide, only
+from unstall.errors import WrongInput
+from unstall.report.progress import Progress
+from unstall.settings import Settings
+
+TRAIN, VALIDATION, TEST = "train", "val", "test"
+SHAPES_VERSION = 1  # rises when the embedded pictures are drawn otherwise
+SHAPES_SEED = 0  # of the pictures: the seed of a run changes how they are learned, not what they are
+
+
+@dataclass(frozen=True)
+class Lessons:
+    train: DataSet
+    validation: DataSet | None  # None: nothing is scored
+    remark: str  # where the validation data came from
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.train.classes
+
+
+def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> Lessons:
+    """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
+    if settings.data is None:
+        data = shapes(settings.shapes, image_px, aside, progress)
+    else:
+        data = formats.read(settings.data, settings.format, progress, settings.labels)
+    if not data.examples:
+        raise WrongInput(f"data: there is no example in '{data.path}'.")
+    if not data.classes:
+        raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
+    if settings.validation is not None:
+        apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+        return Lessons(_learned(data), _scored(apart), f"scored on {settings.validation}")
+    return _divided(data, settings)
+
+
+def _divided(data: DataSet, settings: Settings) -> Lessons:
+    splits = data.splits()
+    if VALIDATION in splits and set(splits) != {VALIDATION}:
+        return Lessons(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
+    data = _learned(data)
+    if not settings.validation_share:
+        return Lessons(data, None, "not scored: validation_share is 0")
+    shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
+    parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
+    remark = f"scored on {settings.validation_share:.0%} of the data, which is not learned from"
+    return Lessons(only(parted, TRAIN), only(parted, VALIDATION), remark)
+
+
+def _learned(data: DataSet) -> DataSet:
+    """The split of that name; else all that is not kept for judging."""
+    splits = data.splits()
+    if TRAIN in splits:
+        return only(data, TRAIN)
+    examples = [example for example in data.examples if example.split not in {VALIDATION, TEST}]
+    return replace(data, examples=examples or data.examples)
+
+
+def _scored(data: DataSet) -> DataSet:
+    """A folder may hold the whole data set, of which only a split is for this."""
+    if VALIDATION in data.splits():
+        return only(data, VALIDATION)
+    if not data.examples:
+        raise WrongInput(f"validation: there is no example in '{data.path}'.")
+    return data
+
+
+# --- the embedded shapes ---
+
+
+def cache_folder() -> Path:
+    """Of the user, for what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
+
+
+def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
+    """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
+    height, width = image_px
+    name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
+    for folder in (cache_folder() / name, aside / name):
+        if not folder.exists() and not _drawn(folder, count, width, height, progress):
+            continue
+        return formats.read(folder, "coco", progress)
+    raise WrongInput(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
+
+
+def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:
+    """Whole or not at all; two runs may do it at the same time."""
+    from unstall.data.shapes import Shapes
+    from unstall.data.shapes_files import write_shapes
+
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        write_shapes(unfinished, Shapes(count, width, height, SHAPES_SEED), "coco", splits={}, progress=progress)
+        unfinished.rename(folder)
+    except (OSError, WrongInput):  # it cannot be written, or another run was quicker
+        return folder.exists()
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True

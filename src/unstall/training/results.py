@@ -1,0 +1,66 @@
+"""What a run leaves for people: the best and the last weights, the score, the history, pictures. A disk that refuses one of
+them is told once, and never ends the training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unstall import runs
+from unstall.detectors.detector import Detector
+from unstall.detectors.weights import weights_file
+from unstall.errors import WrongInput
+from unstall.journal.writer import finite
+from unstall.runs import RunFolder
+from unstall.training import history, pictures
+from unstall.training.pictures import Picture
+from unstall.training.position import Row
+
+
+class Results:
+    def __init__(self, run: RunFolder, detector: Detector, classes: Sequence[str], say: Callable[[str], None]) -> None:
+        self._run, self._detector, self._classes, self._say = run, detector, classes, say
+        self._refused: set[str] = set()
+
+    def keep_best(self, score: dict[str, Any]) -> None:
+        """With its score, which is plain data."""
+        self._keep_weights(self._run.best_weights_path)
+        text = json.dumps(finite(score), indent=1) + "\n"
+        self._keep("the score", lambda: runs.write_whole(self._run.score_path, text))
+
+    def keep_last(self) -> None:
+        self._keep_weights(self._run.last_weights_path)
+
+    def keep_history(self, rows: Sequence[Row]) -> None:
+        self._keep("the history", lambda: history.write(self._run.history_path, rows))
+
+    def keep_pictures(self, made: Sequence[Picture]) -> None:
+        self._keep("pictures", lambda: pictures.write(self._run.predictions_path, made))
+
+    def best_score(self) -> dict[str, Any] | None:
+        try:
+            score = json.loads(self._run.score_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return score if isinstance(score, dict) else None
+
+    def take_best(self) -> bool:
+        """The detector gets the best weights back; whether there are any."""
+        if self._run.best_weights_path.exists():
+            weights_file.load(self._detector, self._run.best_weights_path)
+            return True
+        return False
+
+    def _keep_weights(self, path: Path) -> None:
+        self._keep(path.name, lambda: weights_file.save(self._detector, path, self._classes, source=self._run.name))
+
+    def _keep(self, what: str, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except (OSError, WrongInput) as error:  # writers of ours say by WrongInput that a disk refuses
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            if what not in self._refused:
+                self._say(f"Cannot keep {what}: {why} The training goes on, and it is tried again.")
+            self._refused.add(what)

@@ -1,0 +1,84 @@
+"""How well the detector does after an epoch, on data that it has not learned from; what is the best is kept."""
+
+from __future__ import annotations
+
+import time
+
+from unstall.report.training_line import TrainingLine
+from unstall.settings import Settings
+from unstall.training import telling
+from unstall.training.board import Board
+from unstall.training.detecting import Detecting
+from unstall.training.evaluate import evaluate
+from unstall.training.interruption import Interrupted, Interruption
+from unstall.training.lessons import Lessons
+from unstall.training.pictures import pictures
+from unstall.training.position import Position
+from unstall.training.results import Results
+
+PICTURES_EACH_EPOCH = 3  # for TensorBoard
+Figures = dict[str, float | None]
+
+
+class Scoring:
+    def __init__(
+        self,
+        settings: Settings,
+        backend: str,
+        lessons: Lessons,
+        detecting: Detecting,
+        results: Results,
+        board: Board | None,
+        line: TrainingLine,
+        interruption: Interruption,
+    ) -> None:
+        self._settings, self._backend, self._lessons, self._detecting = settings, backend, lessons, detecting
+        self._results, self._board, self._line, self._interruption = results, board, line, interruption
+        self._batch_size = settings.micro_batch or settings.batch_size
+
+    def is_due(self, at: Position) -> bool:
+        every, done = self._settings.evaluate_every_epochs, at.epoch + 1
+        is_last = done == self._settings.epochs
+        return self._lessons.validation is not None and (is_last or bool(every and done % every == 0))
+
+    def score(self, at: Position) -> Figures:
+        """By the weights that the detector holds."""
+        data, classes = self._lessons.validation, self._lessons.classes
+        assert data is not None
+        with telling.phase("validate"):
+            progress = Validating(self._line, self._interruption, self._batch_size)
+            evaluation = evaluate(self._detecting, data, classes, self._batch_size, progress).as_plain()
+            if self._board is not None:
+                for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
+                    self._board.picture(at.step, picture.name, picture.image)
+        figures: Figures = evaluation["figures"]
+        if at.is_better(figures):
+            run = {"epoch": at.epoch + 1, "step": at.step, "model": self._settings.model, "data": str(data.path)}
+            self._results.keep_best({**run, "backend": self._backend, **evaluation})
+        return figures
+
+    def draw(self) -> None:
+        """A few pictures of what the best weights find."""
+        if self._lessons.validation is not None:
+            with telling.phase("predict"):
+                self._results.take_best()
+                made = pictures(self._detecting, self._lessons.validation, self._lessons.classes, self._batch_size)
+            self._results.keep_pictures(made)
+
+
+class Validating:
+    """Told how far the scoring is: shown, journalled batch by batch, and ended where somebody asks for it."""
+
+    def __init__(self, line: TrainingLine, interruption: Interruption, batch_size: int) -> None:
+        self._line, self._interruption, self._batch_size = line, interruption, batch_size
+        self._began = time.monotonic()
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        if self._interruption.is_asked:
+            raise Interrupted
+        self._line.works(what, done, of)
+        if what == "detecting" and (done % self._batch_size == 0 or done == of):
+            telling.validated(self._began)
+            self._began = time.monotonic()
+        else:
+            telling.alive()

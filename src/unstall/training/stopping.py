@@ -1,0 +1,107 @@
+"""When a training must not go on as it is: updates that cannot be applied again and again, or a loss that has risen for good.
+
+Pure rules over what the steps told. What they have seen is part of a checkpoint, so that a run that is resumed judges as one that
+never stopped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# --- updates that are not applied ---
+
+MOST_IN_A_ROW = 5
+MOST_SHARE = 0.1
+OF_THE_LAST = 200  # steps
+
+
+class SkippedUpdates:
+    """Counts the updates that were not finite. A few are bad luck; many mean that it will not get better by itself."""
+
+    def __init__(self) -> None:
+        self._last: deque[bool] = deque(maxlen=OF_THE_LAST)
+        self.in_a_row = 0
+
+    def see(self, is_applied: bool) -> None:
+        self._last.append(not is_applied)
+        self.in_a_row = 0 if is_applied else self.in_a_row + 1
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self.in_a_row >= MOST_IN_A_ROW or sum(self._last) > MOST_SHARE * OF_THE_LAST
+
+    def as_plain(self) -> dict[str, Any]:
+        return {"last": [int(skipped) for skipped in self._last], "in_a_row": self.in_a_row}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        self._last.extend(bool(skipped) for skipped in plain["last"])
+        self.in_a_row = plain["in_a_row"]
+
+
+# --- a loss that rises for good ---
+
+USUAL_STEPS = 200  # before the last ones: what the loss usually is
+LEAST_USUAL_STEPS = 50
+RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches are no divergence
+SUSTAINED_STEPS = 100  # that it must stay high
+FACTOR = 2.0  # of the usual loss
+FACTOR_IN_WARM_UP = 4.0  # while the rate still rises, a loss may rise with it for a while
+SPREADS = 10.0  # standard deviations, as far as the median deviation tells them
+DEVIATIONS = 1.4826  # median deviations in a standard deviation of normal noise
+
+
+@dataclass(frozen=True)
+class Diverged:
+    loss: float  # the median of the last steps
+    usual_loss: float
+    since_step: int
+
+
+class Divergence:
+    """Held against medians: neither noise nor single bad batches move them. What is high is not learned to be usual."""
+
+    def __init__(self, warm_up_steps: int) -> None:
+        self._warm_up_steps = warm_up_steps
+        self._usual: deque[float] = deque(maxlen=USUAL_STEPS)
+        self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
+        self._since: int | None = None
+
+    @property
+    def is_suspected(self) -> bool:
+        """The loss is high now: what is saved now may be bad."""
+        return self._since is not None
+
+    def see(self, step: int, loss: float) -> Diverged | None:
+        leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
+        self._recent.append(loss)
+        if leaving is None:
+            return None
+        if len(self._usual) < LEAST_USUAL_STEPS:
+            self._usual.append(leaving)
+            return None
+        usual, recent = float(np.median(self._usual)), float(np.median(self._recent))
+        if recent <= self._limit(step, usual):
+            self._since = None
+            self._usual.append(leaving)
+            return None
+        if self._since is None:
+            self._since = step
+        began = self._since - RECENT_STEPS // 2 + 1  # half of the last steps were high by then
+        return Diverged(recent, usual, began) if step - self._since >= SUSTAINED_STEPS else None
+
+    def _limit(self, step: int, usual: float) -> float:
+        spread = DEVIATIONS * float(np.median(np.abs(np.asarray(self._usual) - usual)))
+        factor = FACTOR_IN_WARM_UP if step < self._warm_up_steps else FACTOR
+        return usual + max(SPREADS * spread, (factor - 1) * abs(usual))
+
+    def as_plain(self) -> dict[str, Any]:
+        return {"usual": list(self._usual), "recent": list(self._recent), "since": self._since}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        self._usual.extend(plain["usual"])
+        self._recent.extend(plain["recent"])
+        self._since = plain["since"]

@@ -1,0 +1,199 @@
+"""The loop of a training: learn an epoch, keep it, score it, and again.
+
+It begins at the newest sound checkpoint, or at the start: beginning and resuming are one path (beginning.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from unstall.data.pipeline import Batch
+from unstall.journal.events import EpochScored
+from unstall.report.text import duration
+from unstall.settings import as_plain
+from unstall.training import telling
+from unstall.training.beginning import Begun, versions
+from unstall.training.checkpoint import MOST_SHARE, Outcome
+from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, Ending
+from unstall.training.fitting import fed
+from unstall.training.interruption import Interrupted
+from unstall.training.judging import Stopped
+from unstall.training.scoring import Figures
+
+TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
+
+
+class Trainer:
+    def __init__(self, begun: Begun) -> None:
+        self.begun, self.settings, self.at = begun, begun.settings, begun.at
+        self.step, self.judge, self.line = begun.step, begun.judge, begun.line
+        self.checkpoints, self.rhythm, self.interruption = begun.checkpoints, begun.rhythm, begun.interruption
+        self._said: set[str] = set()
+
+    # --- the loop ---
+
+    def train(self) -> Ending:
+        self.interruption.before_leaving = self.checkpoints.wait
+        try:
+            with telling.fit(self.begun.backend, self.settings.epochs, self.at.steps_per_epoch), self.batches() as batches:
+                self.learn_epochs(batches)
+            self.draw()
+            return DONE
+        except Interrupted:
+            return INTERRUPTED
+        except Stopped as stopped:
+            if stopped.ending is DIVERGED:
+                self.checkpoints.wait()
+                self.checkpoints.withdraw_from(stopped.since_step)
+            return stopped.ending
+        finally:
+            self.checkpoints.wait()
+
+    def learn_epochs(self, batches: Iterator[Batch]) -> None:
+        try:
+            while self.at.epoch < self.settings.epochs and not self.is_patience_spent():
+                self.learn_epoch(batches)
+                self.keep_if_due(at_epoch_end=True)
+                self.score_epoch()
+        except Interrupted:
+            if self.begun.doing == "first_step":
+                raise  # it was never finished: there is nothing new to keep, and its state may be half of each
+            self.keep_unless_kept()
+            raise
+        self.keep_unless_kept()
+
+    def learn_epoch(self, batches: Iterator[Batch]) -> None:
+        telling.epoch_began(self.at.epoch)
+        while self.at.step_in_epoch < self.at.steps_per_epoch:
+            self.learn_batch(batches)
+            if self.interruption.is_asked:
+                raise Interrupted
+            self.keep_if_due()
+        self.judge.read_all()
+
+    def learn_batch(self, batches: Iterator[Batch]) -> None:
+        began = time.monotonic()
+        with telling.waiting_for_input(), self.interruption.wakes():
+            batch = next(batches)
+        waited_s = time.monotonic() - began
+        telling.step_began()
+        with self.compiling() if self.begun.doing == "first_step" else nullcontext():
+            told = self.step(fed(batch))
+        self.at.step_in_epoch += 1
+        self.judge.see(self.at.step, told, batch)
+        telling.step_ended(lambda: self.judge.last_loss)
+        self.at.now.seconds += time.monotonic() - began
+        self.at.now.wait_s += waited_s
+        self.line.step(self.at.epoch, self.at.step_in_epoch, self.judge.last_loss, waited_s)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """The first step may take minutes; until it is done there is nothing that was not saved."""
+        self.line.works("compiling", 0, 0)
+        with self.interruption.may_leave():
+            yield
+        self.begun.doing = "train"
+
+    def batches(self) -> Any:
+        """Of all epochs that are left: the first of the next are made while an epoch is scored."""
+        return self.begun.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
+
+    def is_patience_spent(self) -> bool:
+        most, without = self.settings.stop_after_epochs, self.at.epochs_without_better()
+        if not most or without < most:
+            return False
+        self.line.say(f"No better score for {without} epochs: the training ends (stop_after_epochs = {most}).")
+        return True
+
+    def draw(self) -> None:
+        self.checkpoints.wait()
+        with self.interruption.may_leave():
+            self.begun.scoring.draw()
+
+    # --- checkpoints ---
+
+    def keep_if_due(self, at_epoch_end: bool = False) -> None:
+        """Not while the loss is suspiciously high, nor while the one before is on its way to the disk."""
+        is_free = at_epoch_end or not self.checkpoints.is_busy
+        if self.rhythm.is_due(self.at.step, at_epoch_end) and is_free and not self.judge.is_suspicious:
+            self.keep()
+
+    def keep_unless_kept(self) -> None:
+        if not self.rhythm.is_kept(self.at.step):
+            self.keep()
+
+    def keep(self) -> None:
+        began = time.monotonic()
+        with self.doing("save"), telling.phase("save"):
+            self.judge.read_all()
+            self.rhythm.began(self.at.step)
+            self.checkpoints.save(self.step.arrays(), self.position(), self.kept, began)
+        telling.saved(str(self.begun.run.checkpoints_path), time.monotonic() - began)
+
+    def position(self) -> dict[str, Any]:
+        return {
+            **self.at.as_plain(),
+            "judged": self.judge.as_plain(),
+            "needed_by_weights": self.begun.needed_by_weights,
+            "settings": as_plain(self.settings),
+            "versions": versions(self.begun.backend),
+        }
+
+    def kept(self, outcome: Outcome) -> None:
+        """Called by the thread that wrote it."""
+        self.rhythm.ended(outcome)
+        if outcome.error:
+            self.say_once("refused", f"No checkpoint can be kept: {outcome.error}. The training goes on, and it is tried again.")
+        elif "refused" in self._said:
+            self._said.discard("refused")
+            self.line.say("Checkpoints are kept again.")
+        if self.rhythm.is_stretched:
+            every = f"every {duration(self.rhythm.interval_s)} rather than {duration(self.settings.checkpoint_every_s)}"
+            self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MOST_SHARE:.0%} of the time.")
+
+    def say_once(self, about: str, text: str) -> None:
+        if about not in self._said:
+            self._said.add(about)
+            self.line.say(text)
+
+    # --- scores ---
+
+    def score_epoch(self) -> None:
+        began, at, figures = time.monotonic(), self.at, Figures()
+        with self.leaving(), self.doing("validate"), self.step.averaged():
+            if self.begun.scoring.is_due(at):
+                figures = self.begun.scoring.score(at)
+            self.begun.results.keep_last()
+        self.tell_epoch(figures, time.monotonic() - began)
+
+    def leaving(self) -> AbstractContextManager[None]:
+        """An epoch that is kept may be left while it is scored: it is scored again when the run goes on."""
+        return self.interruption.may_leave() if self.rhythm.is_kept(self.at.step) else nullcontext()
+
+    def tell_epoch(self, figures: Figures, seconds: float) -> None:
+        epoch, step = self.at.epoch, self.at.step
+        row = self.at.end_epoch(figures, seconds)
+        numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}
+        telling.epoch_ended(epoch, numbers)
+        if figures:
+            is_best = bool(row["is_best"])
+            telling.tell(EpochScored(at=time.time(), epoch=epoch, step=step, figures=figures, is_best=is_best, seconds=seconds))
+        self.begun.results.keep_history(self.at.history)
+        if self.begun.board is not None:
+            self.begun.board.scalars(step, {f"{_group(name)}/{name}": value for name, value in numbers.items()})
+            self.begun.board.flush()
+        self.line.epoch_ended(row)
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """For whoever tells what it was about when memory ran out; so it stays where it was raised."""
+        before, self.begun.doing = self.begun.doing, what
+        yield
+        self.begun.doing = before
+
+
+def _group(column: str) -> str:
+    return "time" if column in TIME else "score" if column.startswith(SCORE) else "learning"

@@ -1,0 +1,19 @@
+"""Augmentations by the names that settings have for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from unstall.data.augment import Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
+from unstall.data.augment.names import augmentations
+from unstall.errors import WrongInput
+
+
+def test_each_name_has_its_augmentation() -> None:
+    names = ("flip", "scale_crop", "zoom_out", "iou_crop", "photometric", "mosaic")
+    assert tuple(map(type, augmentations(names))) == (Flip, ScaleJitter, ZoomOut, IoUCrop, Photometric, Mosaic)
+
+
+def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
+    with pytest.raises(WrongInput, match=r"there is no 'mosiac'. Did you mean 'mosaic'\?"):
+        augmentations(["flip", "mosiac"])

@@ -1,0 +1,15 @@
+"""Blocks computed again: once."""
+
+from tests.remedies.builders import fault
+from unstall.plans import Kind
+from unstall.remedies.compute_blocks_again import plan
+
+
+def test_outputs_of_blocks_are_not_kept_any_more() -> None:
+    planned = plan(fault(Kind.DEVICE_MEMORY, micro_batch=1))
+    assert planned is not None
+    assert (planned.change, planned.undo) == ({"remat": True}, {"remat": False})
+
+
+def test_what_is_so_already_does_not_help() -> None:
+    assert plan(fault(Kind.DEVICE_MEMORY, micro_batch=1, remat=True)) is None

@@ -1,0 +1,43 @@
+"""Examples are left out when it is they that are bad, and not the weights."""
+
+from tests.remedies.builders import T0, began, fault
+from unstall.journal.events import UpdateSkipped
+from unstall.plans import Kind, Verb
+from unstall.remedies.skip_bad_examples import plan
+
+
+def skipped(*rows: int, step: int = 10, in_a_row: int = 1, at: float = T0) -> UpdateSkipped:
+    return UpdateSkipped(at=at, step=step, what="loss", rows=list(rows), in_a_row=in_a_row)
+
+
+def test_examples_that_come_back_in_bad_batches_are_left_out() -> None:
+    events = (skipped(1, 2, 3), skipped(7, 2, 9), skipped(4, 5, 2))
+    planned = plan(fault(Kind.NOT_FINITE, began(), *events))
+    assert planned is not None
+    assert (planned.verb, planned.change) == (Verb.SKIP, {"skip_examples": [2]})
+
+
+def test_those_left_out_before_stay_so() -> None:
+    planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(2, 3), skip_examples=(500,)))
+    assert planned is not None
+    assert planned.change == {"skip_examples": [2, 500]}
+    assert planned.undo == {"skip_examples": [500]}
+
+
+def test_bad_batches_that_stand_alone_among_good_ones_are_left_out_whole() -> None:
+    planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(5, 6)))
+    assert planned is not None
+    assert planned.change == {"skip_examples": [1, 2, 5, 6]}
+
+
+def test_bad_batches_one_after_the_other_are_not_the_examples_doing() -> None:
+    events = [skipped(10 * number, 10 * number + 1, in_a_row=number + 1) for number in range(5)]
+    assert plan(fault(Kind.NOT_FINITE, began(), *events)) is None
+
+
+def test_no_more_than_a_few_in_a_hundred_are_left_out() -> None:
+    assert plan(fault(Kind.NOT_FINITE, began(examples=20), skipped(1, 2), skipped(1, 2))) is None
+
+
+def test_an_empty_place_of_a_batch_is_no_example() -> None:
+    assert plan(fault(Kind.NOT_FINITE, began(), skipped(-1, in_a_row=3), skipped(-1))) is None

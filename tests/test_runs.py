@@ -1,0 +1,32 @@
+"""The folder of a training: settings are whole, or a mistake that is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unstall.errors import WrongInput
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain, from_plain
+
+
+def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
+    run, given, changed = RunFolder(tmp_path), Settings(batch_size=8), Settings(batch_size=8, micro_batch=4)
+    run.write_settings(as_plain(given), are_given=True)
+    run.write_settings(as_plain(changed))
+    assert from_plain(run.read_settings(are_given=True)) == given
+    assert from_plain(run.read_settings()) == changed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["settings-given.json", "settings.json"]
+
+
+def test_a_folder_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match=r"is no run of `unstall train`: settings\.json"):
+        RunFolder(tmp_path).read_settings()
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_broken_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(WrongInput, match=r"settings\.json': expected"):
+        RunFolder(tmp_path).read_settings()

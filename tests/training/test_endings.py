@@ -1,0 +1,15 @@
+"""The supervisor, which loads no framework, knows by its exit code how a worker ended."""
+
+from __future__ import annotations
+
+from unstall import errors
+from unstall.training.endings import Ending
+
+
+def test_no_ending_is_the_exit_code_of_an_error() -> None:
+    errors_codes = {kind.exit_code for kind in vars(errors).values() if isinstance(kind, type)}
+    assert not errors_codes & {int(ending) for ending in Ending}
+
+
+def test_an_ending_has_a_title_for_people() -> None:
+    assert [ending.title for ending in Ending] == ["done", "interrupted", "out of memory", "not finite", "diverged"]

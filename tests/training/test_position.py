@@ -1,0 +1,87 @@
+"""How far a run is: exact when it goes on, and a history without a row twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from unstall.training import history
+from unstall.training.position import Position
+
+
+def taught(position: Position, *losses: float) -> Position:
+    for loss in losses:
+        position.step_in_epoch += 1
+        position.now.add({"class": loss, "box": loss / 3}, gradient_norm=loss, rate=0.1)
+    return position
+
+
+def again(position: Position, steps_per_epoch: int = 3) -> Position:
+    """As through a checkpoint."""
+    return Position.from_plain(json.loads(json.dumps(position.as_plain())), steps_per_epoch)
+
+
+def test_the_means_of_an_epoch_that_was_interrupted_are_the_same_to_the_bit() -> None:
+    losses = (0.1, 0.2, 0.7)
+    whole = taught(Position(steps_per_epoch=3), *losses)
+    parted = taught(again(taught(Position(steps_per_epoch=3), *losses[:1])), *losses[1:])
+    assert whole.end_epoch({}, 0.0) == parted.end_epoch({}, 0.0)
+    assert whole.as_plain() == again(whole).as_plain() == parted.as_plain()
+
+
+def test_a_row_has_the_sum_of_the_mean_losses_and_the_figures() -> None:
+    position = taught(Position(steps_per_epoch=2), 1.0, 2.0)
+    row = position.end_epoch({"AP": 0.5, "AP_small": None}, 2.0)
+    assert row["class_loss"] == 1.5 and row["loss"] == pytest.approx(2.0) and row["AP"] == 0.5 and row["step"] == 2
+    assert (position.epoch, position.step_in_epoch, position.step, position.now.applied) == (1, 0, 2, 0)
+
+
+def test_an_epoch_of_which_no_update_was_applied_has_no_loss() -> None:
+    assert Position(steps_per_epoch=2).end_epoch({}, 0.0)["loss"] is None
+
+
+def scored(*figures: float | None) -> Position:
+    position = Position()
+    for figure in figures:
+        position.end_epoch({"AP": figure}, 0.0)
+    return position
+
+
+def test_the_best_epoch_is_the_first_of_the_highest() -> None:
+    position = scored(0.1, 0.3, 0.2, 0.3)
+    assert [row["is_best"] for row in position.history] == [True, True, False, False]
+    assert position.best_epoch == 1 and position.epochs_without_better() == 2
+
+
+def test_where_nothing_can_be_found_the_first_epoch_is_the_best_and_any_score_is_better() -> None:
+    assert scored(None, None).best_epoch == 0
+    assert scored(None, 0.0).best_epoch == 1
+
+
+def test_epochs_that_were_not_scored_are_neither_better_nor_worse() -> None:
+    position = Position()
+    position.end_epoch({}, 0.0)
+    assert position.best_epoch is None and position.epochs_without_better() == 0 and not position.history[0]["is_best"]
+
+
+def test_with_another_number_of_steps_it_goes_on_at_the_same_share_of_the_epoch() -> None:
+    position = again(Position(epoch=2, step_in_epoch=50, steps_per_epoch=100), steps_per_epoch=10)
+    assert (position.epoch, position.step_in_epoch, position.step) == (2, 5, 25)
+
+
+def test_the_history_is_written_whole_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    position = Position(steps_per_epoch=1)
+    position.end_epoch({}, 0.0)
+    history.write(path, position.history)
+    taught(position, 0.1 + 0.2).end_epoch({"AP": 0.25}, 0.0)
+    for _ in range(2):
+        history.write(path, position.history)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["epoch"] for row in rows] == ["1", "2"]
+    assert rows[0]["AP"] == "" and rows[1]["AP"] == "0.25"
+    assert float(rows[1]["class_loss"]) == 0.1 + 0.2

@@ -1,0 +1,111 @@
+"""When a training must stop, and above all when it must not: a false alarm costs somebody a run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from unstall.training.stopping import MOST_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
+
+# --- updates that are not applied ---
+
+
+def after(*applied: bool) -> SkippedUpdates:
+    updates = SkippedUpdates()
+    for is_applied in applied:
+        updates.see(is_applied)
+    return updates
+
+
+def test_five_in_a_row_are_too_many() -> None:
+    assert not after(*[False] * (MOST_IN_A_ROW - 1)).is_hopeless
+    assert after(*[False] * MOST_IN_A_ROW).is_hopeless
+
+
+def test_one_that_is_applied_begins_the_count_anew() -> None:
+    updates = after(*[False] * 4, True, *[False] * 4)
+    assert updates.in_a_row == 4 and not updates.is_hopeless
+
+
+def test_more_than_a_tenth_of_the_last_200_are_too_many() -> None:
+    every_tenth = [step % 10 != 0 for step in range(400)]
+    every_eighth = [step % 8 != 0 for step in range(400)]
+    assert not after(*every_tenth).is_hopeless
+    assert after(*every_eighth).is_hopeless
+
+
+# --- a loss that rises for good ---
+
+
+def first_divergence(losses: np.ndarray, warm_up_steps: int = 0) -> int | None:
+    divergence = Divergence(warm_up_steps)
+    for step, loss in enumerate(losses.tolist()):
+        if divergence.see(step, loss) is not None:
+            return step
+    return None
+
+
+def falling(steps: int, noise: float, seed: int) -> np.ndarray:
+    """As detectors' losses fall, with the noise of small batches: now and then one of several times the size."""
+    random = np.random.default_rng(seed)
+    curve = 0.3 + 2.0 * np.exp(-np.arange(steps) / 400)
+    return curve * random.lognormal(0.0, noise, steps)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [0.05, 0.3, 0.8])
+def test_a_healthy_loss_is_no_divergence_however_noisy(seed: int, noise: float) -> None:
+    assert first_divergence(falling(1500, noise, seed)) is None
+
+
+def test_single_bad_batches_are_no_divergence() -> None:
+    losses = falling(2000, 0.2, 0)
+    losses[::50] *= 100
+    losses[700:708] *= 1000
+    assert first_divergence(losses) is None
+
+
+def test_a_loss_that_rises_slowly_as_in_warm_up_is_no_divergence() -> None:
+    losses = falling(1000, 0.2, 0)
+    losses[300:500] *= 2.5
+    assert first_divergence(losses, warm_up_steps=600) is None
+
+
+@pytest.mark.parametrize("factor", [4.0, 50.0, 1e6])
+def test_a_loss_that_rises_for_good_is_one_once_it_has_stayed_high(factor: float) -> None:
+    losses = falling(1500, 0.2, 0)
+    losses[1000:] *= factor
+    found = first_divergence(losses)
+    assert found is not None and 1000 + SUSTAINED_STEPS <= found <= 1000 + SUSTAINED_STEPS + 20
+
+
+def test_it_is_told_since_when_and_against_what() -> None:
+    divergence, told = Divergence(0), None
+    for step in range(600):
+        told = told or divergence.see(step, 1.0 if step < 400 else 9.0)
+        assert divergence.is_suspected == (step >= 409), step
+    assert told is not None
+    assert (told.loss, told.usual_loss) == (9.0, 1.0) and abs(told.since_step - 400) <= 2
+
+
+def test_a_rise_that_ends_is_forgotten() -> None:
+    losses = falling(2000, 0.1, 0)
+    losses[1000:1090] *= 20
+    assert first_divergence(losses) is None
+
+
+@pytest.mark.parametrize("at", [10, 430, 480])
+def test_a_run_that_is_resumed_judges_as_one_that_never_stopped(at: int) -> None:
+    losses = [1.0] * 400 + [9.0] * 200
+    whole, first, second = Divergence(0), Divergence(0), Divergence(0)
+    expected = [whole.see(step, loss) for step, loss in enumerate(losses)]
+    seen = [first.see(step, losses[step]) for step in range(at)]
+    second.restore(json.loads(json.dumps(first.as_plain())))
+    seen += [second.see(step, losses[step]) for step in range(at, len(losses))]
+    assert seen == expected
+
+    skipped, resumed = after(True, False, False), SkippedUpdates()
+    resumed.restore(json.loads(json.dumps(skipped.as_plain())))
+    assert resumed.as_plain() == skipped.as_plain() and resumed.in_a_row == 2
