@@ -3,9 +3,9 @@
 What it changes
 ---------------
 `rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
-the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). Where all are from after that, it takes the oldest
-after a divergence, and begins again after losses that are not finite. If the fault comes back at the same place, it goes back to
-the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
+the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). Where all are from after that, it takes the
+oldest after a divergence, and begins again after losses that are not finite. If the fault comes back at the same place, it goes
+back to the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
 
 What it costs
 -------------
