@@ -1,4 +1,4 @@
-# make demo: a stuck training, explained.   make test: every check.   Both set up what they need, once.
+# make train: a detector, trained.   make demo: a stuck training, explained.   make test: every check.   They set up what they need, once.
 
 PYTHON ?= python3.11
 VENV   ?= .venv
@@ -7,10 +7,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: demo test test-every check format types docs docs-check tests tests-watching tests-learning bench fuzz clean help
+.PHONY: train demo test test-every check format types docs docs-check tests tests-watching tests-learning bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
+	@echo "make train   set up and train a tiny detector on pictures of shapes (minutes after the set-up); ARGS='--epochs 5' adds options"
 	@echo "make demo    set up and show a stuck training being explained (about a minute after the set-up)"
 	@echo "make test    set up and run every check: lint, types, docs, tests on each backend"
 	@echo "make test-every  the same, and the specifications of detectors on each backend: a quarter of an hour more"
@@ -34,14 +35,22 @@ $(VENV)/.ready-for-demo: pyproject.toml | $(BIN)/python
 	@$(PIP) install -e '.[tensorflow]'
 	@touch $@
 
+$(VENV)/.ready-for-train: pyproject.toml | $(BIN)/python
+	@echo "setting up $(VENV) with TensorFlow and what reads data (once, a few minutes)"
+	@$(PIP) install -e '.[data,tensorflow]'
+	@touch $@ $(VENV)/.ready-for-demo
+
 # tf_keras asks for the tensorflow that carries CUDA, half a gigabyte; tensorflow-cpu serves it as well.
 $(VENV)/.ready-for-test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV) with TensorFlow, JAX, PyTorch and the tools of the tests (once, several minutes)"
 	@$(PIP) install -e '.[test]'
 	@$(PIP) install --no-deps 'tf_keras~=2.18'
-	@touch $@ $(VENV)/.ready-for-demo
+	@touch $@ $(VENV)/.ready-for-demo $(VENV)/.ready-for-train
 
 # --- what one does ---
+
+train: $(VENV)/.ready-for-train
+	@$(BIN)/unstall train $(ARGS)
 
 demo: $(VENV)/.ready-for-demo
 	@$(BIN)/python demo/demo.py

@@ -1,4 +1,5 @@
-"""Writes the pages that come from the code: causes, remedies, commands, detectors, formats, problems of data, events.
+"""Writes the pages that come from the code: causes, remedies, commands, detectors, formats, problems of data, checks, settings,
+events.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -17,7 +18,7 @@ from types import ModuleType
 
 from click.testing import CliRunner
 
-from unstall import cli, errors, remedies
+from unstall import cli, errors, remedies, settings_file
 from unstall.data import formats
 from unstall.data import pages as problem_pages
 from unstall.data.check import problem_names, severity_of
@@ -26,9 +27,11 @@ from unstall.detectors import pages as detector_pages
 from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
+from unstall.preflight import registry as preflight_checks
 
 DOCS = Path(__file__).parent
-WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "problems", "remedies")  # folders that hold generated pages only
+# Folders that hold generated pages only
+WRITTEN_IN_FULL = ("causes", "commands", "detectors", "formats", "preflight", "problems", "remedies")
 HELP_WIDTH = 100
 
 
@@ -40,12 +43,18 @@ def pages() -> dict[Path, str]:
         Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
         Path("formats/README.md"): formats_page(),
+        Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),
+        Path("settings.md"): settings_page(),
         Path("remedies/README.md"): remedies_page(),
     }
     result |= {
         Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
         for name in problem_names()
+    }
+    result |= {
+        Path(f"preflight/{name}.md"): _from(f"src/unstall/preflight/checks/{name}.py") + preflight_checks.page(name)
+        for name in preflight_checks.check_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
     result |= {
@@ -121,6 +130,52 @@ def problems_page() -> str:
     ]
     for name, summary in problem_pages.summaries().items():
         lines.append(f"| [{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)} |")
+    return "\n".join(lines)
+
+
+# --- checks of the preflight ---
+
+
+def preflight_page() -> str:
+    names = preflight_checks.check_names()
+    lines = [
+        _from("src/unstall/preflight/checks") + "# The checks before a training",
+        "",
+        f"`unstall preflight` asks {len(names)} things before the first step, `unstall train` the quick ones. Each *fits*,",
+        "*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, and never counted as",
+        "fitting.",
+        "",
+        "| check | what it says | quick |",
+        "| --- | --- | --- |",
+    ]
+    for name, summary in preflight_checks.summaries().items():
+        lines.append(f"| [{name}]({name}.md) | {_in_cell(summary)} | {'yes' if preflight_checks.is_quick(name) else 'no'} |")
+    return "\n".join(lines)
+
+
+# --- settings ---
+
+
+def settings_page() -> str:
+    lines = [
+        _from("src/unstall/settings.py") + "# The settings of a training",
+        "",
+        "As options of `unstall train`, `preflight`, `plan` and `sweep` (`--batch-size 8`), or in a settings file",
+        "(`batch_size = 8`), which `unstall init` writes. What holds without them < the recipe of the model < the file <",
+        "options: later ones win, and `unstall train --show-settings` says where each came from.",
+    ]
+    for heading, names in settings_file.groups().items():
+        lines += [
+            "",
+            f"## {heading[0].upper()}{heading[1:]}",
+            "",
+            "| setting | what it is | allowed | without it |",
+            "| --- | --- | --- | --- |",
+        ]
+        for name in names:
+            usual = settings_file.default(name)
+            shown = "" if usual is None or usual == {} else f"`{settings_file.as_toml(usual)}`"
+            lines.append(f"| `{name}` | {_in_cell(settings_file.meaning(name))} | {settings_file.allowed(name)} | {shown} |")
     return "\n".join(lines)
 
 

@@ -128,8 +128,10 @@ def test_a_cause_has_its_page(name: str) -> None:
         "detectors/README.md",
         "events.md",
         "formats/README.md",
+        "preflight/README.md",
         "problems/README.md",
         "remedies/README.md",
+        "settings.md",
     ],
 )
 def test_the_lists_are_fresh(page: str) -> None:

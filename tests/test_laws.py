@@ -26,6 +26,10 @@ STARTS_ALONE = [
     "unstall.supervisor.supervisor",
     "unstall.supervisor.attach",
     "unstall.supervisor.sidecar",
+    "unstall.supervisor.training",
+    "unstall.supervisor.beginning",
+    "unstall.preflight.preflight",
+    "unstall.report.trained",
     "unstall.report.text",
     *(module_name(typed) for typed in all_commands()),
 ]
@@ -69,7 +73,7 @@ def modules_of_the_package() -> list[str]:
 
 def is_learning(module: str) -> bool:
     """The learning half computes with NumPy; it takes a backend only in the function that needs one."""
-    return module.startswith("unstall.data")
+    return module.startswith(("unstall.data", "unstall.preflight.checks.", "unstall.preflight.remembered"))
 
 
 def is_of_keras(module: str) -> bool:
@@ -117,7 +121,9 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass"])
+@pytest.mark.parametrize(
+    "command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass", "train --show-settings"]
+)
 def test_no_command_loads_a_framework(command: str) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
         try:

@@ -100,13 +100,29 @@ def names() -> tuple[str, ...]:
     return tuple(each.name for each in dataclasses.fields(Settings))
 
 
+def kind_of(name: str) -> Any:
+    """The type of a setting, and whether it may be none."""
+    return _without_none(get_type_hints(Settings)[name])
+
+
+def checked(name: str, value: Any) -> Any:
+    """One value by itself, in the form that its field has; a wrong name or value is refused."""
+    refuse_unknown(name)
+    (own,) = (each for each in dataclasses.fields(Settings) if each.name == name)
+    return _checked(name, value, get_type_hints(Settings)[name], own.metadata)
+
+
+def refuse_unknown(name: str, where: str = "") -> None:
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise WrongInput(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
+
+
 def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
     """Settings of these names and values, the rest as they stand here. `where` they were read from begins an error."""
     for name in values:
-        if name not in names():
-            near = difflib.get_close_matches(name, names(), n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise WrongInput(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
+        refuse_unknown(name, where)
     try:
         return Settings(**values)
     except WrongInput as wrong:

@@ -59,3 +59,25 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkey
         backends.choose("jax")
     with pytest.raises(NotInstalled, match="none is installed"):
         backends.choose()
+
+
+START = """
+import os, sys
+from unstall.backends.quietly import start
+class Speaks:
+    def find_spec(self, name, path=None, target=None):
+        if name == "keras.src":
+            sys.meta_path.remove(self)
+            os.write(2, b"I0000 00:00:1 9 port.cc:153] a remark\\nsomething to know\\n")
+sys.meta_path.insert(0, Speaks())
+print(start({name!r}), "keras" in sys.modules)
+os.write(2, b"afterwards\\n")
+"""
+
+
+@pytest.mark.tensorflow
+def test_keras_starts_without_remarks_and_with_all_else_that_is_said() -> None:
+    program = [sys.executable, "-c", START.format(name="tensorflow")]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "tensorflow True\n"
+    assert done.stderr == "something to know\nafterwards\n"

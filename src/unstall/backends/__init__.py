@@ -6,20 +6,36 @@ import importlib.util
 import os
 import sys
 
+from unstall.backends import allocators
 from unstall.errors import NotInstalled, WrongInput
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
 
 
+def distributions(backend: str) -> tuple[str, ...]:
+    """Under which names it may be installed."""
+    return {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax", "jaxlib")}.get(backend, (backend,))
+
+
 def choose(name: str | None = None) -> str:
     """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed."""
-    if name is not None and name not in BACKENDS:
-        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
+    _refuse_unknown(name)
     running = running_backend()
     if running is not None:
         if name not in {None, running}:
             raise WrongInput(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
         return running
+    chosen = preferred(name)
+    os.environ["KERAS_BACKEND"] = chosen
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
+    if chosen == "jax":
+        allocators.give_jax_its_share()
+    return chosen
+
+
+def preferred(name: str | None = None) -> str:
+    """The backend that `choose` would take in a fresh process. Nothing is changed."""
+    _refuse_unknown(name)
     chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")
     if not chosen:
         raise NotInstalled("Keras needs a backend, and none is installed. Install one: pip install 'unstall[tensorflow]'")
@@ -28,9 +44,12 @@ def choose(name: str | None = None) -> str:
     for package in (chosen, "keras"):
         if not is_installed(package):
             raise NotInstalled(f"The backend '{chosen}' needs the package '{package}'. Install: pip install 'unstall[{chosen}]'")
-    os.environ["KERAS_BACKEND"] = chosen
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
     return chosen
+
+
+def _refuse_unknown(name: str | None) -> None:
+    if name is not None and name not in BACKENDS:
+        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
 
 
 def running_backend() -> str | None:

@@ -42,6 +42,7 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall import backends
+    from unstall.backends.quietly import start
     from unstall.data.formats import read
     from unstall.data.split import only
     from unstall.detectors.weights.description import described
@@ -53,7 +54,7 @@ def command(
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
     _, description = described(weights)
-    backends.choose(backend)
+    start(backend)
     with shown_progress() as progress:
         data = read(data_path, format_name, progress, labels)
         if split is not None:

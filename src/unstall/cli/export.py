@@ -23,14 +23,14 @@ from unstall.cli import Learning
     help="Write what was exported as JSON; '-' is standard output, and nothing else is printed.",
 )
 def command(out: str, weights: str, target: str, batch: int, backend: str | None, json_target: str | None) -> None:
-    from unstall import backends
     from unstall.backends.exporting import refuse_impossible
+    from unstall.backends.quietly import start
     from unstall.detectors.weights.description import described
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     _, description = described(weights)
-    chosen = backends.choose(backend)
+    chosen = start(backend)
     refuse_impossible(target, chosen, out)
     from unstall.detectors.weights.weights_file import build_from
     from unstall.training.export import export

@@ -39,6 +39,7 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall import backends
+    from unstall.backends.quietly import start
     from unstall.data.loose import data_set_of
     from unstall.detectors.weights.description import described
     from unstall.report import json
@@ -49,7 +50,7 @@ def command(
     json.refuse_unwritable(json_target)
     data = data_set_of(images)
     _, description = described(weights)
-    backends.choose(backend)
+    start(backend)
     with shown_progress() as progress:
         from unstall.detectors.weights.weights_file import build_from
         from unstall.training.detecting import Detecting

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
 
 FOLDER = Path(__file__).parent
+# A run's precision, as Keras calls it.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 @cache

@@ -9,7 +9,7 @@ import ast
 from functools import cache
 from typing import NamedTuple
 
-from unstall.detectors import FOLDER, families
+from unstall.detectors import FOLDER, families, family_of
 
 
 class Setting(NamedTuple):
@@ -62,6 +62,14 @@ def differences(family: str) -> dict[str, dict[str, str]]:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str)
             }
     return {}
+
+
+def image_px(variant: str) -> tuple[int, int]:
+    """Height and width that it sees, if nobody says otherwise."""
+    family = family_of(variant)
+    usual = next(each.default for each in settings(family) if each.name == "image_px")
+    height, width = ast.literal_eval(differences(family)[variant].get("image_px", usual))
+    return height, width
 
 
 def _keywords(made: ast.expr) -> dict[str, str]:

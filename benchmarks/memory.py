@@ -1,0 +1,178 @@
+"""What a training step will need of a card's memory, predicted without one, against what it takes on one.
+
+    python -m benchmarks.memory --predict          on any machine: JAX and its packages for CUDA, no card; an hour on two cores
+    python -m benchmarks.memory --measure          on the card: each configuration in processes of its own
+    python -m benchmarks.memory --show             the table
+
+Both write benchmarks/results/memory.json and go on where they ended; --most-seconds ends them in time. A step is compiled in one
+process, which keeps what it compiled, and measured in a second one, which takes it from there: so its peak has nothing of the
+compiler's trials. That second process is given no more memory than the plan promises to be enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks import memory_measuring, memory_searches, memory_table
+from benchmarks.memory_cases import CASES, CLASSES, SEARCHES, TINY, TINY_SEARCHES, Case, Search
+
+OUT = Path("benchmarks/results/memory.json")
+TORCH_MODELS = ("ssdlite320_mobilenet_v3_large", "ssd300_vgg16", "fasterrcnn_mobilenet_v3_large_fpn", "retinanet_resnet50_fpn")
+Rows = dict[str, dict[str, Any]]
+
+
+class Results:
+    """One file; each row is kept as soon as it is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        known = json.loads(path.read_text()) if path.exists() else {}
+        self._lock = threading.Lock()
+        self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "torch": {}, **known}
+
+    def __getitem__(self, part: str) -> Rows:
+        rows: Rows = self.plain[part]
+        return rows
+
+    def keep(self, part: str, name: str, row: dict[str, Any]) -> None:
+        with self._lock:
+            self.plain[part][name] = row
+            aside = self.path.with_suffix(".new")
+            aside.write_text(json.dumps(self.plain, indent=1, sort_keys=True) + "\n")
+            aside.replace(self.path)
+        print(json.dumps({"part": part, "name": name, **row}), flush=True)
+
+
+# --- predicting ---
+
+
+def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
+    from unstall.memory import remembered
+    from unstall.memory.asking import Asking, NotAnswered
+
+    results.plain["predicted_with"] = remembered.versions()
+    waiting = [task for task in tasks if task.name not in results["predicted"]]
+
+    def serve(_: int) -> None:
+        """One process answers one question after the other."""
+        with Asking() as asking:
+            while waiting and time.monotonic() < ends_at:
+                task = waiting.pop(0)
+                try:
+                    results.keep("predicted", task.name, predicted(task, device_name, asking))
+                except NotAnswered as error:
+                    print(f"{task.name}: {error}", flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(serve, range(jobs)))
+
+
+def predicted(task: Case | Search, device_name: str, asking: Any) -> dict[str, Any]:
+    if isinstance(task, Search):
+        return found_largest(task, device_name, asking)
+    answer = asking(question_of(task, device_name))
+    return {key: value for key, value in answer.as_plain().items() if key != "layers"}
+
+
+def question_of(case: Case, device_name: str) -> Any:
+    from unstall.memory.devices import named
+    from unstall.memory.needs import question
+    from unstall.settings import from_plain
+
+    device = named(device_name)
+    way: Any = "compiled" if device.card else "compiled for the CPU"
+    return question(from_plain(case.settings()), CLASSES, "training", "jax", way, dict(device.card))
+
+
+def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, Any]:
+    from unstall.memory.memory_plan import limit_of
+    from unstall.memory.planning import ERRORS
+    from unstall.memory.searching import largest
+
+    looked: dict[int, int] = {}
+
+    def need(images: int) -> int:
+        looked[images] = asking(question_of(search.case(images), device_name)).room
+        return looked[images]
+
+    limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
+    return {"images": largest(need, limit, 1024, search.first), "looked": looked}
+
+
+# --- measuring ---
+
+
+def measure(results: Results, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
+    with tempfile.TemporaryDirectory() as compiled, ThreadPoolExecutor(jobs) as pool:
+        machine = memory_measuring.Machine(Path(compiled), jobs)
+
+        def one(task: Case | Search) -> None:
+            part = "largest" if isinstance(task, Search) else "measured"
+            known = results["predicted"].get(task.name)
+            if known is None or task.name in results[part] or time.monotonic() > ends_at:
+                return
+            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, known)
+            results.plain["measured_on"] = machine.described()
+            results.keep(part, task.name, row)
+
+        list(pool.map(one, tasks))
+
+
+def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at: float) -> None:
+    """Two small batches measured, and by them a larger one, which is then measured too."""
+
+    def one(case: Case) -> None:
+        if time.monotonic() < ends_at and case.name not in results["torch"]:
+            results.keep("torch", case.name, memory_measuring.measured_on_torch(case))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, cases))
+
+
+def of_torch(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    plain = [case for case in cases if case.micro_batch == case.batch_size and case.model in TORCH_MODELS]
+    return tuple(case for case in plain if case.batch_size <= 64)
+
+
+def show(results: Results) -> None:
+    memory_table.show(results.plain, memory_searches)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--predict", action="store_true")
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--device", default="h200", help="to predict for; 'cpu' is this machine's")
+    parser.add_argument("--tiny", action="store_true", help="a few small ones, to try the benchmark itself")
+    parser.add_argument("--only", default="", metavar="TEXT", help="configurations with this in their name")
+    parser.add_argument("--backend", choices=("jax", "torch"), default="jax", help="to measure")
+    parser.add_argument("--jobs", type=int, default=4, help="processes beside each other")
+    parser.add_argument("--most-seconds", type=float, default=1e9, help="nothing is begun after that")
+    parser.add_argument("--out", type=Path, default=OUT)
+    wishes = parser.parse_args()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    ends_at = time.monotonic() + wishes.most_seconds
+    results = Results(wishes.out)
+    cases = tuple(case for case in (TINY if wishes.tiny else CASES) if wishes.only in case.name)
+    searches = tuple(each for each in (TINY_SEARCHES if wishes.tiny else SEARCHES) if wishes.only in each.name)
+    tasks: list[Case | Search] = [*cases, *searches]
+    if wishes.predict:
+        predict(results, wishes.device, tasks, wishes.jobs, ends_at)
+    if wishes.measure and wishes.backend == "torch":
+        measure_torch(results, cases if wishes.tiny else of_torch(cases), wishes.jobs, ends_at)
+    elif wishes.measure:
+        measure(results, tasks, wishes.jobs, ends_at)
+    show(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""One configuration on the card, in processes of its own; see benchmarks/memory.py.
+
+python -m benchmarks.memory_measuring CASE      the inner process: makes steps, and says what they took
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.memory_cases import CLASSES, Case, Search
+
+STEPS = 3
+MOST_S = 300.0  # of one process
+PROBES = (2, 4)
+ERROR = 0.02  # that the plan keeps free: `unstall.memory.planning.ERRORS`
+FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
+
+
+class Machine:
+    """The card, and a folder where compiled steps lie from one process to the next."""
+
+    def __init__(self, compiled: Path, jobs: int) -> None:
+        self.compiled, self.jobs = compiled, jobs
+        self._memory_bytes: int | None = None
+        self._kind = ""
+        self._lock = threading.Lock()
+
+    def described(self) -> dict[str, Any]:
+        return {"device": self._kind, "memory_bytes": self._memory_bytes}
+
+    def measured(self, case: Case, predicted: dict[str, Any]) -> dict[str, Any]:
+        """Compiled with room enough, then run with what is promised to be enough."""
+        first = self._compile(case)
+        if "error" in first:
+            return first
+        promised = int((predicted["need"] + predicted["input"] + predicted["weights"]) * (1 + ERROR))
+        told = self._run(case, promised)
+        if "need" in told:
+            told["error_share"] = (predicted["need"] - told["need"]) / told["need"]
+        return {**told, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
+
+    def searched(self, search: Search, predicted: dict[str, Any]) -> dict[str, Any]:
+        """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
+        90 % was found."""
+        found = int(predicted["images"])
+        limit = int(search.gib * 2**30)
+        row: dict[str, Any] = {"images": found, "limit": limit}
+        above = math.floor(found / FOUND_SHARE) + 1
+        self._know_the_card(search.case(1))
+        first = self._run(search.case(found), limit)
+        row["found"] = first if "error" in first else {**self._run(search.case(found), limit), "compile_s": first["seconds"]}
+        row["above"] = {"images": above, **self._run(search.case(above), limit)}
+        return row
+
+    def _know_the_card(self, case: Case) -> None:
+        if self._memory_bytes is None:
+            self._compile(case)
+
+    def _compile(self, case: Case) -> dict[str, Any]:
+        told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{0.92 / self.jobs:.4f}"})
+        if "memory_bytes" in told:
+            with self._lock:
+                self._memory_bytes, self._kind = told["memory_bytes"], told["device"]
+        return told
+
+    def _run(self, case: Case, limit: int) -> dict[str, Any]:
+        share = limit / self._memory_bytes if self._memory_bytes else 0.5
+        # JAX takes the share of what the card has in all, in one piece, before anything else.
+        return inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{min(0.95, share):.6f}"})
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "KERAS_BACKEND": "jax",
+            "JAX_COMPILATION_CACHE_DIR": str(self.compiled),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+
+
+def measured_on_torch(case: Case) -> dict[str, Any]:
+    sizes = (*PROBES, case.batch_size)
+    told = [inner(replace(case, batch_size=size, micro_batch=size), {"KERAS_BACKEND": "torch"}) for size in sizes]
+    if failed := [each for each in told if "need" not in each]:
+        return failed[0]
+    low, high, need = (each["need"] for each in told)
+    predicted = int(low + (high - low) / (PROBES[1] - PROBES[0]) * (case.batch_size - PROBES[0]))
+    return {"predicted": predicted, "need": need, "error_share": (predicted - need) / need, "probes": [low, high]}
+
+
+def inner(case: Case, environment: dict[str, str]) -> dict[str, Any]:
+    """What the inner process says; where it fails, with its last words."""
+    command = [sys.executable, "-m", "benchmarks.memory_measuring", json.dumps(asdict(case))]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=MOST_S, env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {"error": f"took longer than {MOST_S:.0f} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if lines:
+        told: dict[str, Any] = json.loads(lines[-1])
+        return told
+    is_short = "RESOURCE_EXHAUSTED" in done.stderr or "out of memory" in done.stderr.lower()
+    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return {"error": "out of memory" if is_short else last[:500], "out_of_memory": is_short}
+
+
+# --- the inner process ---
+
+
+def main() -> None:
+    import time
+
+    import numpy as np
+
+    from unstall.backends.measured_memory import card_peak_bytes, peak_bytes
+    from unstall.memory.answering import detector_of
+    from unstall.memory.layers import batch_shapes
+    from unstall.settings import from_plain
+    from unstall.training.step import Step
+
+    case = Case(**json.loads(sys.argv[1]))
+    settings = from_plain(case.settings())
+    began = time.monotonic()
+    detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
+    step = Step(detector, settings, STEPS)
+    shapes = batch_shapes((case.px, case.px), case.batch_size, settings.most_boxes)
+    random = np.random.default_rng(0)
+    batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
+    batch["images"] = random.integers(0, 256, batch["images"].shape, np.uint8)
+    batch["boxes"][:, :8] = [case.px * 0.2, case.px * 0.2, case.px * 0.6, case.px * 0.6]
+    batch["mask"][:, :8] = True
+    losses = [step(batch).read().loss for _ in range(STEPS)]
+    peak = card_peak_bytes()
+    told = {"need": peak if peak is not None else peak_bytes(), "losses": losses, "seconds": round(time.monotonic() - began, 1)}
+    print(json.dumps({**told, **_of_jax(step, batch)}), flush=True)
+
+
+def _of_jax(step: Any, batch: dict[str, Any]) -> dict[str, Any]:
+    """What the compiler of the card itself says, and how much memory the card has in all."""
+    import keras
+
+    if keras.backend.backend() != "jax":
+        return {}
+    import jax
+
+    said = step.stepping.lowered(batch).compile().memory_analysis()
+    planned = said.argument_size_in_bytes + said.output_size_in_bytes - said.alias_size_in_bytes + said.temp_size_in_bytes
+    stats = jax.local_devices()[0].memory_stats() or {}
+    share = float(os.environ.get("XLA_CLIENT_MEM_FRACTION", "0.75"))
+    limit = int(stats.get("bytes_limit", 0))
+    return {
+        "compiled_there": int(planned), "limit": limit, "memory_bytes": int(limit / share), "jax": jax.__version__,
+        "device": str(jax.local_devices()[0].device_kind), "in_use": int(stats.get("bytes_in_use", 0)),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The table of benchmarks/memory.py: predicted against measured, and the searches for the largest batch."""
+
+from __future__ import annotations
+
+import statistics
+from types import ModuleType
+from typing import Any
+
+GIB = 2**30
+NEEDED_MEDIAN, NEEDED_WORST, NEEDED_TORCH = 0.01, 0.05, 0.05
+
+
+def show(plain: dict[str, Any], searches: ModuleType) -> None:
+    _show_rows(plain)
+    _show_torch(plain)
+    _show_searches(plain, searches)
+
+
+def _show_rows(plain: dict[str, Any]) -> None:
+    print("\n| configuration | predicted | measured | error | ran in what was promised |\n| --- | --- | --- | --- | --- |")
+    errors = []
+    for name, row in plain["predicted"].items():
+        if "need" not in row:
+            continue
+        measured = plain["measured"].get(name, {})
+        cells = [f"{row['need'] / GIB:.2f} GiB", "", "", measured.get("error", "")]
+        if "need" in measured:
+            errors.append(abs(measured["error_share"]))
+            cells[1:] = [f"{measured['need'] / GIB:.2f} GiB", f"{measured['error_share']:+.1%}", "yes"]
+        print(f"| {name} | {' | '.join(cells)} |")
+    if errors:
+        short = sum(1 for row in plain["measured"].values() if row.get("out_of_memory"))
+        print(
+            f"\nJAX, {len(errors)} configurations: median error {statistics.median(errors):.2%} (needed: {NEEDED_MEDIAN:.0%}), "
+            f"worst {max(errors):.2%} (needed: {NEEDED_WORST:.0%}); {short} ran out of what was promised (needed: 0)."
+        )
+
+
+def _show_torch(plain: dict[str, Any]) -> None:
+    rows = {name: row for name, row in plain["torch"].items() if "error_share" in row}
+    if not rows:
+        return
+    print("\n| PyTorch | by two small batches | measured | error | JAX's figure |\n| --- | --- | --- | --- | --- |")
+    for name, row in rows.items():
+        of_jax = plain["predicted"].get(name, {}).get("need", 0) / row["need"] - 1
+        cells = f"{row['predicted'] / GIB:.2f} GiB | {row['need'] / GIB:.2f} GiB | {row['error_share']:+.1%} | {of_jax:+.1%}"
+        print(f"| {name} | {cells} |")
+    median = statistics.median(abs(row["error_share"]) for row in rows.values())
+    print(f"\nPyTorch, {len(rows)} configurations: median error {median:.2%} (needed: {NEEDED_TORCH:.0%}).")
+
+
+def _show_searches(plain: dict[str, Any], searches: ModuleType) -> None:
+    rows = [(name, row) for name, row in plain["largest"].items() if "need" in row.get("found", {})]
+    if not rows:
+        return
+    print("\n| search | way | batch | of the largest | trials | out of memory |\n| --- | --- | --- | --- | --- | --- |")
+    for name, row in rows:
+        points = measured_points(plain, name, row)
+        most = searches.largest_by(points, row["limit"])
+        looks = len(plain["predicted"][name]["looked"])
+        above = "a ninth more runs out of memory" if row["above"].get("out_of_memory") else "a ninth more runs, too"
+        print(f"| {name} | Unstall | {row['images']} ({above}) | {row['images'] / most:.0%} | {looks} compilations | 0 |")
+        for way, told in searches.replayed(points, row["limit"]).items():
+            print(
+                f"| {name} | {way} | {told['batch']} | {told['batch'] / most:.0%} | {told['trials']} | {told['out_of_memory']} |"
+            )
+
+
+def measured_points(plain: dict[str, Any], name: str, row: dict[str, Any]) -> dict[int, float]:
+    """Measured needs of the search's model, size and precision, by batch."""
+    model_px, _, rest = name.removeprefix("largest-").partition("px-")
+    precision = rest.rpartition("-")[0]
+    points = {row["images"]: float(row["found"]["need"])}
+    for known, measured in plain["measured"].items():
+        begins, _, ends = known.partition("px-")
+        batch, _, how = ends.partition("-")
+        if begins == model_px and how == f"{precision}-sgd" and "need" in measured:
+            points[int(batch[1:])] = float(measured["need"])
+    return points

@@ -1,0 +1,67 @@
+"""How much of a card each backend can have: what its allocator takes, and whether the installed build knows cards at all.
+
+Nothing is imported: what is installed is read from its description.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Mapping, MutableMapping
+
+from unstall.errors import WrongInput
+
+JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
+JAX_SHARE_NAMES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the older name
+TENSORFLOW_LEAVES = 0.05  # of what is free when it starts
+CUDA_PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
+
+
+def usable_bytes(backend: str, memory_bytes: int, free_bytes: int, environ: Mapping[str, str] = os.environ) -> tuple[int, str]:
+    """Of a card with so much memory, of which so much is free; and why it is so much."""
+    if backend == "jax":
+        if environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform":
+            return free_bytes, "JAX allocates on demand"
+        share = jax_share(environ)
+        why = f"JAX may take {share:.0%} of the card; {JAX_SHARE_NAMES[0]} changes it"
+        return min(free_bytes, int(memory_bytes * share)), why
+    if backend == "tensorflow":
+        return int(free_bytes * (1 - TENSORFLOW_LEAVES)), f"TensorFlow leaves {TENSORFLOW_LEAVES:.0%} of what is free"
+    return free_bytes, "PyTorch takes what is free"
+
+
+def give_jax_its_share(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Before JAX starts. What the user has said of it holds."""
+    if not any(environ.get(name) for name in JAX_SHARE_NAMES):
+        environ[JAX_SHARE_NAMES[0]] = str(JAX_SHARE)
+
+
+def jax_share(environ: Mapping[str, str] = os.environ) -> float:
+    for name in JAX_SHARE_NAMES:
+        if said := environ.get(name):
+            try:
+                share = float(said)
+            except ValueError:
+                share = 0.0
+            if not 0 < share <= 1:
+                raise WrongInput(f"{name}: expected a share of the card, above 0 and up to 1. Received: {said!r}")
+            return share
+    return JAX_SHARE
+
+
+def knows_cards(backend: str) -> bool:
+    """Whether the installed build computes on an NVIDIA card. The packages for CPUs are told by their names."""
+    if backend == "jax":
+        return any(importlib.util.find_spec(name) is not None for name in CUDA_PLUGINS)
+    if backend == "torch":
+        return not _version("torch").endswith("+cpu")
+    return not _version("tensorflow-cpu")
+
+
+def _version(distribution: str) -> str:
+    """Empty where it is not installed."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

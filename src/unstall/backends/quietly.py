@@ -1,0 +1,34 @@
+"""Starts Keras and its backend without their remarks on the machine, which no setting of theirs stops."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+
+from unstall import backends
+
+# What TensorFlow's libraries print before they listen to any setting: of instructions, of drivers, of their own log.
+_REMARKS = re.compile(rb"^(WARNING: All log messages before absl|I0000 |I \d|To enable the following instructions)")
+
+
+def start(name: str | None = None) -> str:
+    """As `backends.choose`, and Keras is imported. What else is printed meanwhile, errors above all, is printed still."""
+    chosen = backends.choose(name)
+    if backends.running_backend() is not None or sys.stderr is None:
+        return chosen
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            import keras  # noqa: F401
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            held.seek(0)
+            for line in held:
+                if not _REMARKS.match(line):
+                    os.write(2, line)
+    return chosen

@@ -1,0 +1,82 @@
+"""Write a settings file for a data set: unstall init PATH
+
+Looks at the data and suggests a model, its image size, batch, epochs and room for boxes, each with its reason. Every setting
+is in the file, with its meaning and range; what is not suggested stands there as a comment. Then: unstall train --config
+unstall.toml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstall.cli import Learning
+
+
+@click.command("init", cls=Learning, help=__doc__)
+@click.argument("path")
+@click.option(
+    "--out", default="unstall.toml", show_default=True, metavar="FILE", help="The file; one that is there is not overwritten."
+)
+@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
+@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write what was suggested as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(path: str, out: str, format_name: str | None, labels: str | None, json_target: str | None) -> None:
+    from unstall import settings_file
+    from unstall.data.formats import read
+    from unstall.errors import WrongInput
+    from unstall.report import json
+    from unstall.report.progress import shown_progress
+    from unstall.signals.device import DeviceSampler
+    from unstall.training.suggesting import suggest
+
+    json.refuse_unwritable(json_target)
+    if Path(out).exists():
+        raise WrongInput(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
+    with shown_progress() as progress:
+        data = read(path, format_name, progress, labels)
+    if not data.examples or not data.classes:
+        raise WrongInput(
+            f"'{path}' has {len(data.examples):,} images and {len(data.classes)} classes: there is nothing to learn."
+        )
+    suggested = suggest(data, str(Path(path).absolute()), has_card=bool(DeviceSampler().sample(set())))
+    if labels is not None:
+        suggested.add("labels", str(Path(labels).absolute()))
+    holds = f"{len(data.examples):,} images, {data.box_count:,} boxes, {len(data.classes)} classes"
+    head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {out}"
+    _write(Path(out), settings_file.written(suggested.values, suggested.why, head))
+    plain = {
+        "file": out,
+        "settings": suggested.values,
+        "why": suggested.why,
+        "images": len(data.examples),
+        "classes": list(data.classes),
+    }
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        _show(plain)
+
+
+def _write(out: Path, text: str) -> None:
+    from unstall.errors import WrongInput
+
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise WrongInput(f"Cannot write '{out}': {error.strerror}.") from None
+
+
+def _show(plain: dict[str, Any]) -> None:
+    from unstall.report.settings_text import show_suggested
+    from unstall.report.text import console
+
+    show_suggested(plain, console())

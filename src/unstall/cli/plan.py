@@ -1,0 +1,101 @@
+"""Say what a training will need of memory, before it runs: unstall plan --model NAME --device a100
+
+Takes the settings of `unstall train`. For this machine, or for a card that need not be there (--devices lists them): what the
+training step, the evaluation and a checkpoint need, the largest micro-batch that fits, and, where the wanted batch does not,
+what to change: bfloat16, rematerialised blocks, a smaller micro-batch with accumulation, in this order. Ends with 1 where
+nothing fits.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unstall.settings_options import ByGroups, setting_options
+
+if TYPE_CHECKING:
+    from unstall.report.progress import Progress
+    from unstall.settings import Settings
+
+
+@click.command("plan", cls=ByGroups, help=__doc__)
+@click.option("--device", metavar="NAME", help="A card of the table, or 'cpu'; else what this machine has.")
+@click.option("--cards", metavar="FILE", help="Another table of cards: JSON of the form of src/unstall/memory/cards.json.")
+@click.option("--devices", is_flag=True, help="List the cards of the table.")
+@click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
+@click.option("--quick", is_flag=True, help="An estimate where it shows room enough; no search for the largest micro-batch.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the plan as JSON; '-' is standard output, and nothing else is printed.",
+)
+@setting_options
+def command(
+    device: str | None,
+    cards: str | None,
+    devices: bool,
+    classes: int | None,
+    quick: bool,
+    json_target: str | None,
+    config: str | None,
+    **settings: Any,
+) -> None:
+    from unstall import memory
+    from unstall.memory.devices import named
+    from unstall.report import json
+    from unstall.report.plan_text import show_plan, told_before
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+    from unstall.settings_options import given
+    from unstall.settings_sources import resolve
+
+    json.refuse_unwritable(json_target)
+    if devices:
+        _print_devices(cards, json_target)
+        return
+    wanted = resolve(given(settings), config).settings
+    chosen = named(device, cards) if device else None
+    with shown_progress() as progress:
+        pixels = None
+        if wanted.data is not None:
+            counted, pixels = _seen_in(wanted, progress)
+            classes = classes or counted
+        plan = memory.plan(
+            wanted, chosen, classes,
+            largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=told_before(progress),
+        )  # fmt: skip
+    plain = {"model": wanted.model, "classes": classes, **plan.as_plain()}
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_plan(plain, console())
+    if not plan.fits:
+        sys.exit(1)
+
+
+def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | None]:
+    """How many classes the data has, and the pixels of its largest image, where they are known."""
+    from unstall.cli import missing_packages_named
+
+    with missing_packages_named("unstall plan --data", "data"):
+        from unstall.data.formats import read
+
+        data = read(str(wanted.data), wanted.format, progress, wanted.labels)
+    pixels = [(each.width or 0) * (each.height or 0) for each in data.examples]
+    return len(data.classes), max(pixels, default=0) or None
+
+
+def _print_devices(cards: str | None, json_target: str | None) -> None:
+    from unstall.memory import devices
+    from unstall.report import json
+    from unstall.report.plan_text import show_devices
+    from unstall.report.text import console
+
+    plain = {"devices": [devices.named(name, cards).as_plain() for name in devices.cards(cards)]}
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_devices(plain, console())

@@ -1,0 +1,49 @@
+"""Say whether a training would run, before it does: unstall preflight --data PATH --model NAME
+
+Takes the settings of `unstall train`. Looks at cores, memory and its limits, the accelerator and who is on it, the disk,
+packages, variables and paths, the data, the weights, the memory that a step needs, the speed of the storage, and makes a few
+steps at the learning rate. Ends with 1 where something refuses.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from unstall.settings_options import ByGroups, setting_options
+
+
+@click.command("preflight", cls=ByGroups, help=__doc__)
+@click.option("--out", metavar="FOLDER", help="Where the run would be kept.")
+@click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the answers as JSON; '-' is standard output, and nothing else is printed.",
+)
+@setting_options
+def command(out: str | None, quick: bool, json_target: str | None, config: str | None, **settings: Any) -> None:
+    from pathlib import Path
+
+    from unstall import runs
+    from unstall.preflight.preflight import preflight
+    from unstall.report import json
+    from unstall.report.preflight_text import show_preflight
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+    from unstall.settings_options import given
+    from unstall.settings_sources import resolve
+
+    json.refuse_unwritable(json_target)
+    wanted = resolve(given(settings), config).settings
+    with shown_progress() as progress:
+        plain = preflight(wanted, Path(out) if out else runs.home(), quick, progress)
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_preflight(plain, console())
+    if plain["answer"] == "refuses":
+        sys.exit(1)

@@ -1,0 +1,68 @@
+"""Find a learning rate: unstall sweep --data PATH --model NAME
+
+A range test: from the first weights, one step at each of many rates that rise from --least to --most, until the loss
+diverges. Shows the curve and suggests a rate with its reason. Takes the settings of `unstall train`; nothing is kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstall.settings_options import ByGroups, setting_options
+
+
+@click.command("sweep", cls=ByGroups, help=__doc__)
+@click.option("--least", default=1e-6, show_default=True, type=click.FloatRange(1e-12, 100), help="The first rate.")
+@click.option("--most", default=1.0, show_default=True, type=click.FloatRange(1e-12, 1000), help="The last one.")
+@click.option("--steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="How many.")
+@click.option("--png", "png_target", metavar="PATH", help="Write the curve as a picture.")
+@click.option("--html", "html_target", metavar="PATH", help="Write a page with the curve.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write rates, losses and the suggestion as JSON; '-' is standard output, and nothing else is printed.",
+)
+@setting_options
+def command(
+    least: float,
+    most: float,
+    steps: int,
+    png_target: str | None,
+    html_target: str | None,
+    json_target: str | None,
+    config: str | None,
+    **settings: Any,
+) -> None:
+    from unstall.cli import missing_packages_named
+    from unstall.errors import WrongInput
+    from unstall.report import json
+    from unstall.report.progress import shown_progress
+    from unstall.report.sweep_plots import show_sweep, write_plot, write_sweep
+    from unstall.report.text import console
+    from unstall.settings_options import given
+    from unstall.settings_sources import resolve
+
+    for target in (json_target, png_target, html_target):
+        json.refuse_unwritable(target)
+    if least >= most:
+        raise WrongInput(f"--least: expected less than --most ({most:g}). Received: {least:g}")
+    wanted = resolve(given(settings), config).settings
+    with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
+        import tempfile
+
+        from unstall.training.sweep import sweep
+
+        with tempfile.TemporaryDirectory(prefix="unstall-sweep-") as aside:
+            plain = sweep(wanted, least, most, steps, Path(aside), progress)
+    if png_target:
+        write_plot(plain, Path(png_target))
+    if html_target:
+        write_sweep(plain, Path(html_target))
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_sweep(plain, console())

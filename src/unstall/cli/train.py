@@ -1,0 +1,132 @@
+"""Train a detector: unstall train --data PATH --model NAME
+
+With nothing else it trains a tiny detector on embedded pictures of shapes, in minutes on two cores. What harms a run on its
+way (memory, NaN, hangs, kills) is repaired, and the run goes on from its last checkpoint; --resume goes on with one that was
+ended.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unstall.settings_options import ByGroups, setting_options
+
+if TYPE_CHECKING:
+    from unstall.runs import RunFolder
+    from unstall.settings import Settings
+
+
+@click.command("train", cls=ByGroups, help=__doc__)
+@click.option("--resume", metavar="RUN", help="Go on with this run: a name from `unstall runs`, a folder, or 'last'.")
+@click.option("--out", metavar="FOLDER", help="Keep the run there, rather than in the state directory.")
+@click.option("--no-repair", is_flag=True, help="End at the first fault, with its cause.")
+@click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
+@click.option("--force", is_flag=True, help="Begin although the preflight refuses.")
+@click.option("--models", is_flag=True, help="List the detectors.")
+@click.option("--show-settings", is_flag=True, help="Print the settings, and where each came from.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write how it went as JSON at the end; '-' is standard output, and nothing else is printed there.",
+)
+@setting_options
+def command(
+    resume: str | None,
+    out: str | None,
+    no_repair: bool,
+    dry_run: bool,
+    force: bool,
+    models: bool,
+    show_settings: bool,
+    json_target: str | None,
+    config: str | None,
+    **settings: Any,
+) -> None:
+    from unstall.report import json
+    from unstall.settings_options import given
+    from unstall.settings_sources import Resolved, resolve
+    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
+
+    json.refuse_unwritable(json_target)
+    if models:
+        return _print_models(json_target)
+    options = given(settings)
+    if no_repair:
+        options["most_repairs"] = 0
+    refuse_contradiction(resume, out, config)
+    run = None
+    if resume is not None:
+        run, wanted = going_on_with(resume, options)
+        resolved = Resolved(wanted, {name: f"--{name.replace('_', '-')}" for name in options})
+    else:
+        resolved = resolve(options, config)
+    if show_settings:
+        return _print_settings(resolved.as_plain(), json_target)
+    found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
+    if dry_run or (found["answer"] == "refuses" and not force):
+        if json_target:
+            json.write(found, json_target)
+        sys.exit(1 if found["answer"] == "refuses" else 0)
+    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target))
+
+
+def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None) -> int:
+    from unstall.report import json
+    from unstall.report.trained import told
+    from unstall.supervisor.supervisor import Wishes
+    from unstall.supervisor.training import WORKER, train
+
+    code = train(run, Wishes(), (*WORKER, "--quiet") if json_target == "-" else WORKER)
+    if json_target:
+        json.write(told(run, code, found), json_target)
+    return code
+
+
+def _looked_before(
+    settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
+) -> dict[str, Any]:
+    """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
+    from pathlib import Path
+
+    from unstall import runs
+    from unstall.preflight.preflight import preflight
+    from unstall.report.preflight_text import show_preflight
+    from unstall.report.progress import shown_progress
+    from unstall.report.text import console
+
+    folder = run.path if run is not None else Path(out) if out else runs.home()
+    with shown_progress() as progress:
+        plain = preflight(settings, folder, is_quick, progress)
+    if is_quick or json_target != "-":
+        show_preflight(plain, console("stderr" if is_quick else "stdout"))
+    if is_quick and plain["answer"] == "refuses":
+        click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
+    return plain
+
+
+def _print_models(json_target: str | None) -> None:
+    from unstall.report import json
+    from unstall.report.settings_text import show_models
+    from unstall.report.text import console
+    from unstall.training.models import models
+
+    plain = models()
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_models(plain, console())
+
+
+def _print_settings(plain: dict[str, Any], json_target: str | None) -> None:
+    from unstall.report import json
+    from unstall.report.settings_text import show_settings
+    from unstall.report.text import console
+
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show_settings(plain, console())

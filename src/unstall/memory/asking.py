@@ -1,0 +1,110 @@
+"""Questions are answered in a process of its own: it takes another backend than ours, or none of its memory stays here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from types import TracebackType
+from typing import IO, Any
+
+from unstall.errors import UnstallError
+from unstall.memory import remembered
+from unstall.memory.needs import Answer, Question
+
+
+class NotAnswered(UnstallError):
+    """The process that was to say what a step needs ended without an answer."""
+
+
+class Asking:
+    """`with Asking() as asking: asking(question)`. What was asked before, in any run, is not asked again.
+
+    One process serves questions of one backend and one device; measured ones have each their own, as a peak is never taken back.
+    """
+
+    def __init__(self, before: Callable[[Question], None] | None = None) -> None:
+        self._before = before  # called with each question that is not remembered
+        self._process: subprocess.Popen[str] | None = None
+        self._serves: tuple[Any, ...] = ()
+        self._stderr: IO[str] | None = None
+        self.asked = 0
+
+    def __call__(self, question: Question) -> Answer:
+        known = remembered.recall(question)
+        if known is not None:
+            return known
+        if self._before is not None:
+            self._before(question)
+        self.asked += 1
+        answer = self._answer(question)
+        remembered.remember(question, answer)
+        return answer
+
+    def _answer(self, question: Question) -> Answer:
+        serves = (question.backend, question.way, bool(question.card))
+        if self._process is None or self._serves != serves or question.way == "measured":
+            self._end()
+            self._stderr = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 as long as the process
+            self._process, self._serves = _started(question, self._stderr), serves
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            stdin.write(json.dumps(question.as_plain()) + "\n")
+            stdin.flush()
+            line = stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise self._failed()
+        told = json.loads(line)
+        if "error" in told:
+            raise NotAnswered(told["error"])
+        return Answer.from_plain(told)
+
+    def _failed(self) -> NotAnswered:
+        assert self._process is not None
+        self._process.wait()
+        code = self._process.returncode
+        self._process = None
+        how = f"killed by signal {-code}, for want of host memory perhaps" if code < 0 else f"exit code {code}"
+        return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
+
+    def _last_line(self) -> str:
+        """Of what it wrote on its standard error, that names an error; remarks may follow it."""
+        assert self._stderr is not None
+        self._stderr.seek(0)
+        lines = self._stderr.read().strip().splitlines()
+        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exhausted)\b", line)]
+        return f" Its last words: {(errors or lines)[-1][:500]}" if lines else ""
+
+    def _end(self) -> None:
+        if self._process is not None:
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+
+
+def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
+    from unstall.backends import compiled_memory
+
+    env = {**os.environ, "KERAS_BACKEND": question.backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if question.way != "measured":
+        env |= compiled_memory.environment(bool(question.card))  # a card that is there is not touched
+    command = [sys.executable, "-m", "unstall.memory.answering"]
+    return subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""An estimate from shapes alone, where there is neither a compiler nor a device to ask."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from unstall.memory.layers import batch_shapes, layers_of
+from unstall.memory.needs import Answer, Phase, Sizes, split
+from unstall.settings import Settings
+
+if TYPE_CHECKING:
+    from unstall.detectors.detector import Detector
+
+WIDTH = {"uint8": 1, "bool": 1, "int32": 4, "float32": 4}
+# Bytes that a step holds for each byte that its layers put out: what compilers keep and what they work with.
+HELD = {"training": 1.3, "evaluation": 0.25}
+HELD_WITH_REMAT = 0.5  # of what is held without
+
+
+def estimated(detector: Detector, settings: Settings, phase: Phase) -> Answer:
+    images = settings.micro_batch or settings.batch_size
+    layers = layers_of(detector, images, settings.most_boxes)
+    sizes = sizes_of(detector, settings, phase)
+    held = HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)
+    counted = sizes.weights + sizes.optimizer + sizes.input + sizes.trainable
+    return split(counted + int(held * sum(layer.bytes for layer in layers)), sizes, layers)
+
+
+def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
+    """An evaluation trains nothing."""
+    from unstall.training.program import Program
+    from unstall.training.update import SLOTS
+
+    program = Program(detector, settings)
+    weights, trainable = _bytes(program.variables), _bytes(program.trained)
+    average = _bytes(program.changing) if settings.average_decay else 0
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
+    if phase == "evaluation":
+        return Sizes(weights, 0, 0, input_)
+    return Sizes(weights, trainable, len(SLOTS[settings.optimizer]) * trainable + average, input_)
+
+
+def _bytes(variables: dict[str, Any]) -> int:
+    return sum(math.prod(variable.shape) * 4 for variable in variables.values())

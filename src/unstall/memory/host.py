@@ -1,0 +1,88 @@
+"""The host's own memory: what the pipeline, the cache and a checkpoint in the making will hold, against what there is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unstall.settings import Settings
+from unstall.signals import cgroup
+
+MIB = 2**20
+# Of a process that has loaded Keras and this backend and made a step of a small detector: measured.
+FRAMEWORK_BYTES = {"tensorflow": 1100 * MIB, "jax": 700 * MIB, "torch": 700 * MIB}
+USUAL_PIXELS = 4000 * 3000  # of the largest image, where nobody has looked: a photograph
+KEPT_SHARE = 0.1  # of the memory, that is not promised to anybody: the system, other programs, what grows
+
+
+@dataclass(frozen=True)
+class HostNeed:
+    """All in bytes."""
+
+    framework: int
+    ahead: int  # batches that are made ahead
+    cache: int  # decoded images, where they are kept in memory
+    scratch: int  # of the workers: each has one decoded image, and what it makes of it
+    snapshot: int  # of a checkpoint, while it is written
+    device: int  # what the training itself takes, where the cores compute
+    limit: int
+    used: int  # by others, now
+
+    @property
+    def total(self) -> int:
+        return self.framework + self.ahead + self.cache + self.scratch + self.snapshot + self.device
+
+    @property
+    def fits(self) -> bool:
+        return self.total <= (self.limit - self.used) * (1 - KEPT_SHARE)
+
+    def as_plain(self) -> dict[str, Any]:
+        return {**asdict(self), "total": self.total, "fits": self.fits}
+
+
+def host_need(
+    settings: Settings,
+    backend: str,
+    input_bytes: int,
+    state_bytes: int,
+    on_the_cores_bytes: int = 0,
+    largest_pixels: int | None = None,
+) -> HostNeed:
+    """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
+    workers = settings.workers or len(os.sched_getaffinity(0))
+    canvas = input_bytes // settings.batch_size
+    return HostNeed(
+        framework=FRAMEWORK_BYTES[backend],
+        ahead=max(settings.ahead_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
+        cache=0 if settings.cache_folder else settings.cache_bytes,
+        # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
+        scratch=workers * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
+        snapshot=state_bytes,
+        device=on_the_cores_bytes,
+        limit=limit_bytes(),
+        used=used_bytes(),
+    )
+
+
+def limit_bytes() -> int:
+    """Of the machine, or of the control group where that is less."""
+    group = cgroup.find(os.getpid())
+    limit = cgroup.limit(group) if group is not None else None
+    return min(limit, _total()) if limit is not None else _total()
+
+
+def used_bytes() -> int:
+    """By everybody who shares that limit."""
+    group = cgroup.find(os.getpid())
+    used, limit, _ = cgroup.read(group)
+    import psutil
+
+    on_machine = _total() - int(psutil.virtual_memory().available)
+    return used if used is not None and limit is not None and limit < _total() else on_machine
+
+
+def _total() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().total)

@@ -1,0 +1,160 @@
+"""Plans the memory of a run before it runs.
+
+plan = memory.plan(settings, devices.named("a100"), classes=20)
+plan.fits, plan.changes()       # False, {}; or what to change: {"precision": "bfloat16", "micro_batch": 8}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from unstall import backends
+from unstall.backends import allocators, compiled_memory
+from unstall.memory.asking import Asking
+from unstall.memory.choosing import Choice, choose
+from unstall.memory.devices import Device, here
+from unstall.memory.host import host_need
+from unstall.memory.lines import on_the_line
+from unstall.memory.memory_plan import MemoryPlan, limit_of, with_state
+from unstall.memory.needs import Answer, Phase, Question, Way, question
+from unstall.memory.searching import largest
+from unstall.settings import Settings, changed
+
+# By how much figures have been wrong, as a share of the need, and so what is kept free: see benchmarks/results/memory.json.
+ERRORS: dict[tuple[Way, bool], float] = {  # the way, and whether the figures are of the backend that will run
+    ("compiled", True): 0.02,
+    ("compiled", False): 0.30,
+    ("compiled for the CPU", True): 0.05,
+    ("measured", True): 0.06,
+    ("estimated", True): 0.50,
+}
+MOST_IMAGES = 1024  # of a micro-batch: above, nothing is gained
+CLEAR = 3.0  # an estimate so many times below the limit needs no better figure
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who is asked."""
+
+    way: Way
+    backend: str
+    error: float
+    note: str
+
+
+def plan(
+    settings: Settings,
+    device: Device | None = None,
+    classes: int | None = None,
+    *,
+    largest_pixels: int | None = None,
+    finds_largest: bool = True,
+    is_quick: bool = False,
+    before: Callable[[Question], None] | None = None,
+) -> MemoryPlan:
+    """What these settings need on that device; none: on this machine's. `classes` are the data's, else the detector's own.
+
+    `is_quick`: an estimate will do where it shows room enough. `before` is called with each question that takes time.
+    """
+    backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
+    device = device or here(backend)
+    with Asking(before) as asking:
+        source = source_for(backend, device)
+        planner = _Planner(settings, classes, backend, device, source, asking)
+        if is_quick and source.way != "estimated":
+            estimate = replace(planner, source=_estimate(""))
+            if CLEAR * estimate.need(estimate.wanted) <= estimate.limit:
+                return estimate.planned(finds_largest, largest_pixels)
+        return planner.planned(finds_largest, largest_pixels)
+
+
+def source_for(backend: str, device: Device) -> Source:
+    """The best that there is here."""
+    for_card = device.kind == "cuda"
+    if backend == "jax" and not for_card and compiled_memory.can_compile(False):
+        return Source("compiled for the CPU", "jax", ERRORS["compiled for the CPU", True], "")
+    if backend != "jax" and device.is_here:
+        return Source("measured", backend, ERRORS["measured", True], "")
+    if for_card and compiled_memory.can_compile(True):
+        is_own = backend == "jax"
+        note = "" if is_own else f"{backend} can be measured only on the device itself: these are JAX's figures of the same model"
+        return Source("compiled", "jax", ERRORS["compiled", is_own], note)
+    return _estimate(f"an estimate from shapes; for the compiler's own figures: {compiled_memory.install_command()}")
+
+
+def _estimate(note: str) -> Source:
+    return Source("estimated", "", ERRORS["estimated", True], note)
+
+
+@dataclass(frozen=True)
+class _Planner:
+    settings: Settings
+    classes: int | None
+    backend: str
+    device: Device
+    source: Source
+    asking: Asking
+
+    @property
+    def wanted(self) -> Choice:
+        settings = self.settings
+        return Choice(settings.precision, settings.remat, settings.micro_batch or settings.batch_size)
+
+    @property
+    def usable(self) -> tuple[int, str]:
+        if self.device.kind == "cpu":
+            from unstall.memory.host import FRAMEWORK_BYTES
+
+            return max(0, self.device.free_bytes - FRAMEWORK_BYTES[self.backend]), "what is free, less what the framework takes"
+        return allocators.usable_bytes(self.backend, self.device.memory_bytes, self.device.free_bytes)
+
+    @property
+    def limit(self) -> int:
+        return limit_of(self.usable[0], self.source.error)
+
+    def planned(self, finds_largest: bool, largest_pixels: int | None) -> MemoryPlan:
+        tried = choose(self.wanted, self.settings.batch_size, self.need, self.limit, self.device.has_bfloat16)
+        last = tried[-1]
+        training = self.answer(last.choice)
+        found = self._largest(last.choice) if finds_largest else None
+        images, evaluation = self._evaluation(last.choice, training)
+        usable, why = self.usable
+        on_cores = training.need if self.device.kind == "cpu" else 0
+        host = host_need(self.settings, self.backend, training.input, training.state, on_cores, largest_pixels)
+        return MemoryPlan(
+            device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,
+            error=self.source.error, usable_bytes=usable, usable_why=why, wanted=self.wanted, tried=tried,
+            batch_size=self.settings.batch_size, training=training, evaluation=evaluation, evaluation_batch=images,
+            largest_micro_batch=found, host=host, note=self.source.note,
+        )  # fmt: skip
+
+    def need(self, choice: Choice) -> int:
+        return self.answer(choice).room
+
+    def answer(self, choice: Choice, phase: Phase = "training", batch_size: int | None = None) -> Answer:
+        settings = changed(self.settings, {"micro_batch": None, "batch_size": batch_size or self.settings.batch_size})
+        settings = changed(settings, choice.as_plain())
+        if self.source.way == "measured":
+            return on_the_line(settings, lambda probe: self._asked(probe, phase))
+        return self._asked(settings, phase)
+
+    def _asked(self, settings: Settings, phase: Phase) -> Answer:
+        backend = self.source.backend or self.backend
+        card = dict(self.device.card) if self.source.way == "compiled" else {}
+        return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
+
+    def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
+        """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""
+        images = choice.micro_batch
+        while True:
+            answer = self.answer(replace(choice, micro_batch=images), "evaluation", images)
+            if images == 1 or with_state(answer, training) <= self.limit:
+                return images, answer
+            images //= 2
+
+    def _largest(self, choice: Choice) -> int:
+        def need(images: int) -> int:
+            return self.answer(replace(choice, micro_batch=images), batch_size=images).room
+
+        return largest(need, self.limit, MOST_IMAGES, first=choice.micro_batch)

@@ -1,0 +1,84 @@
+"""Whether the data would break or harm the training.
+
+What is looked at
+-----------------
+Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
+What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
+boxes, one batch of them at least, and something to score on.
+
+Why it matters
+--------------
+One unreadable image, one box inside out in a hundred thousand ends a run or spoils it, hours after its start.
+
+When this is wrong
+------------------
+What is rightly there in many data sets (images without boxes, small boxes) is a note, and no warning. Whether data has
+changed is told by names, sizes and times of its files.
+
+What to do
+----------
+`unstall data check PATH` names each place; `--fix OUT` writes a mended copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.preflight import remembered
+from unstall.preflight.answers import Answer, Fits, Refuses, Warns
+from unstall.preflight.context import Context
+
+NEEDS = ("packages", "paths")
+IS_QUICK = True
+QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
+SHOWN = 3  # problems in the table
+
+
+def look(context: Context) -> Answer:
+    data = context.data
+    if data is None:
+        return Fits(
+            f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
+        )
+    with_images = not context.is_quick or len(data.examples) <= QUICK_IMAGES
+    found = remembered.found_before(data, context.settings, with_images)
+    if found is None:
+        found = _checked(context, with_images)
+        remembered.remember(data, context.settings, found)
+    return judged(found, context)
+
+
+def _checked(context: Context, with_images: bool) -> dict[str, Any]:
+    """What was found, without each single place."""
+    from unstall.data.check import as_plain, check
+
+    assert context.data is not None
+    plain = as_plain(check(context.data, with_images, context.progress))
+    for problem in plain["problems"]:
+        first = problem.pop("findings")[0]
+        problem["first"] = f"{first['file']}{':' + str(first['line']) if first['line'] else ''}: {first['message']}"
+    return plain
+
+
+def judged(found: dict[str, Any], context: Context) -> Answer:
+    settings, path = context.settings, context.settings.data
+    not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
+    said = f"{found['images']:,} images, {found['boxes']:,} boxes, {len(found['classes'])} classes"
+    if not found["boxes"] or not found["classes"]:
+        return Refuses(f"{said}: there is nothing to learn", f"unstall data check {path}", found)
+    train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
+    if train < settings.batch_size:
+        return Refuses(f"{said}: fewer images than one batch ({settings.batch_size})", "a smaller --batch-size", found)
+    broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
+    harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
+    cure = f"unstall data check {path} (--fix OUT writes a mended copy)"
+    if sum(problem["count"] for problem in broken) > settings.most_bad_share * found["images"]:
+        return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
+    if broken or harmed:
+        return Warns(f"{said}; {_named([*broken, *harmed])}{not_seen}", cure, found)
+    return Fits(said + not_seen, found)
+
+
+def _named(problems: list[dict[str, Any]]) -> str:
+    shown = [f"{problem['count']:,} × {problem['problem']} ({problem['first']})" for problem in problems[:SHOWN]]
+    return ", ".join([*shown, *([f"and {len(problems) - SHOWN} kinds more"] if len(problems) > SHOWN else [])])

@@ -1,0 +1,71 @@
+"""Whether the host's memory holds what the run keeps there.
+
+What is looked at
+-----------------
+The memory that is free on the machine, or that the control group still allows, against: the framework itself, batches made ahead
+(`ahead_bytes`), decoded images that are kept (`cache_bytes`, unless `cache_folder` is set), the largest image twice for each
+worker, a copy for the checkpoint and, where there is no accelerator, the training step.
+
+Why it matters
+--------------
+A process that goes beyond what its control group allows is killed without a word, often hours later, when the cache is full.
+
+When this is wrong
+------------------
+What other programs will take later is not known. Where the check `memory_plan` could not say what a step needs, it is not in the
+sum.
+
+What to do
+----------
+Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `workers`; a container with more memory.
+"""
+
+from __future__ import annotations
+
+from unstall.memory.host import KEPT_SHARE, HostNeed, host_need
+from unstall.preflight.answers import Answer, Fits, Refuses, Warns
+from unstall.preflight.context import Context
+from unstall.report.text import size
+from unstall.settings import changed
+
+NEEDS = ("data_set", "packages")
+AFTER = ("memory_plan",)
+IS_QUICK = True
+NAMES = {
+    "framework": "the framework",
+    "ahead": "batches made ahead",
+    "cache": "cached images",
+    "scratch": "images being decoded",
+    "snapshot": "the checkpoint being written",
+    "device": "the training step",
+}
+
+
+def look(context: Context) -> Answer:
+    return judged(needed(context))
+
+
+def needed(context: Context) -> HostNeed:
+    """A cache takes no more than there are images."""
+    all_images = context.images * max(context.largest_image_bytes, 1)
+    settings = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
+    height, width = context.image_px
+    batch = settings.batch_size * height * width * 3
+    on_cores = context.planned.host.device if context.planned is not None else 0
+    return host_need(
+        settings, context.backend, batch, context.checkpoint_bytes, on_cores, context.largest_image_bytes // 3 or None
+    )
+
+
+def judged(need: HostNeed) -> Answer:
+    free = max(0, need.limit - need.used)
+    parts = {name: getattr(need, name) for name in NAMES}
+    most = sorted(parts, key=lambda name: -parts[name])[:2]
+    said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
+    reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
+    cure = "smaller --cache-bytes or --ahead-bytes, fewer --workers, or --cache-folder"
+    if need.total > free:
+        return Refuses(reason, cure, need.as_plain())
+    if not need.fits:
+        return Warns(f"{reason}; less than {KEPT_SHARE:.0%} is left for others", cure, need.as_plain())
+    return Fits(f"needs {said}", need.as_plain())

@@ -1,0 +1,113 @@
+"""Whether the learning rate is one at which this detector learns.
+
+What is looked at
+-----------------
+A few steps on the first batches, from the first weights, at the rate of the settings after a short warm-up; and the same at a
+tenth and at ten times of it. Each begins again from the same weights. How fast steps are is measured on the way.
+
+Why it matters
+--------------
+A rate that is too high ends in a loss that is not finite, or in one that never falls again. One that is far too low looks
+like a training that works, for days.
+
+When this is wrong
+------------------
+A few steps show a rate that is wrong by a factor of ten and more, not one that is wrong by two: `unstall sweep` looks closer.
+A long warm-up carries a run through a rate that would be too high at its start.
+
+What to do
+----------
+The rate that is named; or `unstall sweep`, which draws the loss over all rates.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from unstall.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
+from unstall.preflight.context import Context
+
+if TYPE_CHECKING:
+    from unstall.training.trying import Trial
+
+NEEDS = ("data_set", "packages", "memory_plan", "host_memory")
+IS_QUICK = False
+MOST_S = 120.0  # for all steps: with a large detector and without a card they would take an hour
+STEPS = 12  # at each rate
+WARM_UP = 4  # of these
+BATCHES = 3  # that are learned again and again
+FACTOR = 10.0  # between the rates
+RISEN = 1.5  # times the first loss: it is not learning
+EXPLODED = 20.0  # times the first loss: it will not come back
+HARDLY = 0.02  # of the first loss; a fall of less is none
+FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
+
+
+def look(context: Context) -> Answer:
+    from unstall.training.trying import Trial
+
+    trial = Trial(context.settings, context.folder, context.progress)
+    with trial.batches() as batches:
+        some = [next(batches) for _ in range(BATCHES)]
+    rate = context.settings.rate
+    trial.loss_at(rate, some[0])  # compiles
+    began = time.perf_counter()
+    trial.loss_at(rate, some[0])
+    step_s = time.perf_counter() - began
+    context.measured_images_per_s = context.settings.batch_size / step_s
+    if 3 * STEPS * step_s > MOST_S:
+        return Unknown(
+            f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
+        )
+    here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
+    return judged(rate, here, lower, higher, context.measured_images_per_s)
+
+
+def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
+    trial.begin_again()
+    losses = []
+    for step in range(STEPS):
+        losses.append(trial.loss_at(rate * min(1.0, (step + 1) / WARM_UP), some[step % BATCHES]))
+        if context.progress is not None:
+            context.progress(f"trying the rate {rate:g}", step + 1, STEPS)
+    return losses
+
+
+def judged(rate: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float) -> Answer:
+    """Falls are those from the first to the last round over the batches."""
+    facts = {
+        "rate": rate,
+        "losses": here,
+        "losses_at_a_tenth": lower,
+        "losses_at_ten_times": higher,
+        "images_per_s": images_per_s,
+    }
+    first, last = _ends(here)
+    said = f"loss {first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"
+    if not math.isfinite(first) and not math.isfinite(_ends(lower)[0]):
+        cure = "look at the data (`unstall data check`) and at --precision: a lower rate does not help"
+        return Refuses("the loss is not finite at the very first steps, at a tenth of the rate, too", cure, facts)
+    if not math.isfinite(last) or last > EXPLODED * first:
+        return Refuses(f"{said}: the rate is too high", f"--rate {rate / FACTOR:g}, or `unstall sweep`", facts)
+    if last > RISEN * first:
+        return Warns(f"{said}: it rises", f"--rate {rate / FACTOR:g}, a longer --warm-up-steps, or `unstall sweep`", facts)
+    fall, better = first - last, _fall(higher)
+    if fall < HARDLY * abs(first) and better > FAR_BETTER * max(fall, HARDLY * abs(first) / FAR_BETTER):
+        return Warns(
+            f"{said}: hardly any fall; ten times the rate falls by {better:.3g}",
+            f"--rate {rate * FACTOR:g}, or `unstall sweep`",
+            facts,
+        )
+    return Fits(said, facts)
+
+
+def _ends(losses: list[float]) -> tuple[float, float]:
+    """The means of the first and of the last round over the batches: a loss is compared with one of the same batches."""
+    return sum(losses[:BATCHES]) / BATCHES, sum(losses[-BATCHES:]) / BATCHES
+
+
+def _fall(losses: list[float]) -> float:
+    first, last = _ends(losses)
+    return first - last if math.isfinite(last) else -math.inf

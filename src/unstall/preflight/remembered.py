@@ -1,0 +1,60 @@
+"""What a check of data found, kept for as long as the data does not change: by names, sizes and times of its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import unstall
+from unstall.data.example import DataSet
+from unstall.runs import write_whole
+from unstall.settings import Settings
+
+MOST_KEPT = 50  # findings of other data sets; the oldest go
+
+
+def folder() -> Path:
+    """In the user's cache directory."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall" / "data-checks"
+
+
+def found_before(data: DataSet, settings: Settings, with_images: bool) -> dict[str, Any] | None:
+    """None where nothing is known of the data as it is now, or less than is wanted."""
+    try:
+        kept: dict[str, Any] = json.loads((folder() / f"{_name(data, settings)}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if kept.get("images_looked_at") or not with_images else None
+
+
+def remember(data: DataSet, settings: Settings, found: dict[str, Any]) -> None:
+    """Where it cannot be written, it is found again next time."""
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        write_whole(folder() / f"{_name(data, settings)}.json", json.dumps(found))
+        for old in sorted(folder().glob("*.json"), key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _name(data: DataSet, settings: Settings) -> str:
+    """A hash of everything that the result depends on."""
+    files = {data.path, *(example.image.path for example in data.examples if example.image is not None)}
+    files |= {data.path / example.origin.file for example in data.examples} | (
+        {Path(settings.labels)} if settings.labels else set()
+    )
+    facts = [(str(path), *_facts(path)) for path in sorted(files)]
+    told = json.dumps([unstall.__version__, data.format, list(data.classes), len(data.examples), facts])
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+def _facts(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns

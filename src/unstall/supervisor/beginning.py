@@ -1,0 +1,101 @@
+"""Where a training begins or goes on: its run folder, with the settings in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unstall import runs
+from unstall.errors import NotPermitted, WrongInput
+from unstall.journal.events import PlanMade
+from unstall.journal.writer import JournalWriter
+from unstall.plans import Kind, Verb
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain, changed, from_plain
+from unstall.settings_sources import going_on
+
+REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
+
+
+def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
+    """At once, before anything is looked at."""
+    if resume is None:
+        if out is not None:
+            _refuse_taken(out)
+        return
+    for name, value in (("--out", out), ("--config", config)):
+        if value is not None:
+            raise WrongInput(f"{name}: a run that goes on has its folder and its settings. Expected --resume without {name}.")
+
+
+def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
+    """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
+    run = _found(name)
+    before = from_plain(run.read_settings(), f"{run.settings_path}: ")
+    return run, going_on(before, options)
+
+
+def _found(name: str) -> RunFolder:
+    """A folder that holds settings is a run, even where its journal was lost. `last` is the last that `unstall train` began."""
+    folder = Path(name)
+    if RunFolder(folder).settings_path.is_file():
+        return RunFolder(folder.resolve())
+    trained = [run for run in runs.list_runs() if run.settings_path.is_file()]
+    if name == "last" and trained:
+        return trained[-1]
+    return runs.find(name)
+
+
+def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the preflight's plan of memory changes, so that a step fits."""
+    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
+    return dict(planned[0]["facts"].get("changes", {})) if planned else {}
+
+
+def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: Mapping[str, Any]) -> RunFolder:
+    """The folder in which the next worker finds its settings. A run that goes on keeps those that it has found to fit."""
+    try:
+        if run is not None:
+            run.write_settings(as_plain(settings))
+            return run
+        run = _made(out) if out else runs.create(settings.model)
+        run.write_settings(as_plain(settings), are_given=True)
+        run.write_settings(as_plain(changed(settings, changes)))
+        _journal(run, settings, changes)
+    except OSError as error:
+        raise NotPermitted(
+            f"Cannot write the run to '{out or runs.home()}': {error.strerror}. Another folder: --out FOLDER"
+        ) from None
+    return run
+
+
+def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Each change of the plan is a plan like those of repairs: what it changes, and how to undo it."""
+    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+    before = as_plain(settings)
+    for name, value in changes.items():
+        made = PlanMade(
+            at=time.time(), remedy=REMEDIES[name], cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value, change={name: value},
+            undo={name: before[name]}, why="The plan of memory says that a step as wanted would not fit.",
+            happened="Memory was planned before the first step.",
+        )  # fmt: skip
+        writer.write(made)
+    writer.close()
+
+
+def _made(out: str) -> RunFolder:
+    _refuse_taken(out)
+    folder = Path(out).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return RunFolder(folder)
+
+
+def _refuse_taken(out: str) -> None:
+    folder = Path(out)
+    if RunFolder(folder).settings_path.exists():
+        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")

@@ -1,0 +1,133 @@
+"""`unstall train`, `preflight`, `init` and `sweep` as a person meets them: what is printed, what is refused, in real processes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import as_json, call
+from unstall import settings
+from unstall.data.shapes import Shapes
+from unstall.data.shapes_files import write_shapes
+from unstall.detectors import variants
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> str:
+    write_shapes(tmp_path / "photographs", Shapes(40, 160, 120), "coco", {}, [], None)
+    return str(tmp_path / "photographs")
+
+
+# --- what can be trained, and by which settings ---
+
+
+def test_the_models_are_listed_with_their_recipes() -> None:
+    told = as_json("train", "--models")
+    assert [row["model"] for row in told["models"]] == list(variants())
+    assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in told["models"])
+    assert "retinanet_resnet50_fpn_v2" in call("train", "--models").stdout
+
+
+def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("epochs = 7\n")
+    told = as_json("train", "--show-settings", "--config", str(tmp_path / "run.toml"), "--seed", "3")
+    assert (told["settings"]["epochs"], told["sources"]["epochs"]) == (7, f"{tmp_path}/run.toml:1")
+    assert (told["settings"]["seed"], told["sources"]["seed"]) == (3, "--seed")
+    assert set(told["settings"]) == set(settings.names()) == set(told["sources"])
+    shown = call("train", "--show-settings", "--seed", "3", COLUMNS="160").stdout
+    assert "--seed" in shown and "recipe of ssd_tiny" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--model", "ssd_tinny"), "Did you mean 'ssd_tiny'?"),
+        (("--epochs", "0"), "--epochs: expected a whole number from 1 to 1e+06. Received: 0"),
+        (("--detector", "image_pix=64,64"), "Did you mean 'image_px'?"),
+        (("--augment", "flop"), "augment: there is no 'flop'. Did you mean 'flip'?"),
+        (("--config", "not-there.toml"), "Cannot read the settings file 'not-there.toml': No such file"),
+        (("--resume", "no-such-run"), "no run 'no-such-run'"),
+        (("--resume", "last", "--out", "x"), "--out: a run that goes on has its folder"),
+        (("--out", "/proc"), "--out: expected a folder that is empty"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train"])
+def test_what_is_wrong_is_refused_at_once(command: str, arguments: tuple[str, ...], words: str) -> None:
+    done = call(command, *arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert words.lower() in done.stderr.lower() and len(done.stderr.splitlines()) == 1
+
+
+def test_a_run_that_goes_on_shows_its_settings_with_what_is_asked_to_be_other(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.path.mkdir()
+    run.write_settings(as_plain(Settings(epochs=3, seed=9)))
+    told = as_json("train", "--resume", str(run.path), "--epochs", "6", "--show-settings")
+    assert (told["settings"]["epochs"], told["settings"]["seed"]) == (6, 9)
+    refused = call("train", "--resume", str(run.path), "--seed", "1", "--show-settings")
+    assert refused.returncode == 2 and "a run that goes on keeps its seed (9)" in refused.stderr
+
+
+def test_what_the_preflight_refuses_is_not_begun(tmp_path: Path) -> None:
+    done = call("train", "--data", str(tmp_path / "absent"), "--out", str(tmp_path / "run"))
+    assert done.returncode == 1 and not (tmp_path / "run").exists()
+    assert "refuses  paths" in done.stderr and "it was not begun" in done.stderr
+
+
+# --- preflight ---
+
+
+def test_preflight_says_what_refuses_and_what_it_cannot_know(tmp_path: Path) -> None:
+    done = call("preflight", "--data", str(tmp_path / "absent"), "--quick", COLUMNS="200")
+    assert done.returncode == 1
+    assert "is not there" in done.stdout and "do: correct the path" in done.stdout and "preflight: 1 refused" in done.stdout
+    told = json.loads(call("preflight", "--data", str(tmp_path / "absent"), "--quick", "--json", "-").stdout)
+    answers = {check["check"]: check["answer"] for check in told["checks"]}
+    assert (told["answer"], answers["paths"], answers["data_set"], answers["weights"]) == (
+        "refuses",
+        "refuses",
+        "unknown",
+        "unknown",
+    )
+
+
+# --- init ---
+
+
+def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    done = call("init", photographs, "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    assert f"Next: unstall train --config {file}" in done.stdout
+    text = file.read_text()
+    assert all(name in text for name in settings.names())
+    told = as_json("train", "--config", str(file), "--show-settings")
+    assert told["settings"]["data"] == photographs and told["settings"]["most_boxes"] == 10
+    assert tomllib.loads(text)["model"] == told["settings"]["model"]
+
+
+def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, tmp_path: Path) -> None:
+    (tmp_path / "unstall.toml").write_text("mine")
+    done = call("init", photographs, "--out", str(tmp_path / "unstall.toml"))
+    assert done.returncode == 2 and "not overwritten" in done.stderr and (tmp_path / "unstall.toml").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    assert call("init", str(tmp_path / "empty"), "--out", str(tmp_path / "x.toml")).returncode == 2
+    assert not (tmp_path / "x.toml").exists()
+
+
+def test_init_as_json_says_why(photographs: str, tmp_path: Path) -> None:
+    told = as_json("init", photographs, "--out", str(tmp_path / "a.toml"))
+    assert told["images"] == 40 and "updates with" in told["why"]["epochs"] and told["settings"]["epochs"] >= 12
+
+
+# --- sweep ---
+
+
+def test_sweep_refuses_rates_in_the_wrong_order() -> None:
+    done = call("sweep", "--least", "1", "--most", "0.1")
+    assert done.returncode == 2 and "--least: expected less than --most (0.1). Received: 1" in done.stderr

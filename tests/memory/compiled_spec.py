@@ -1,0 +1,80 @@
+"""What the compiler says of a step is what the step is: needs JAX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from unstall.backends.compiled_memory import can_compile, compiled, target_text
+from unstall.backends.stepping_jax import JaxStepping
+from unstall.detectors import build
+from unstall.memory import devices
+from unstall.memory.estimating import estimated
+from unstall.memory.layers import batch_shapes, layers_of
+from unstall.settings import Settings
+from unstall.training.step import Step
+
+SETTINGS = Settings(model="ssd_tiny", batch_size=4, optimizer="adamw", average_decay=0.9, most_boxes=8)
+IMAGE_PX = (64, 64)
+
+
+@pytest.fixture(scope="module")
+def detector(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """What is compiled here once is not compiled again."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    return build("ssd_tiny", image_px=IMAGE_PX)
+
+
+@pytest.fixture(scope="module")
+def batch() -> dict[str, np.ndarray]:
+    shapes = batch_shapes(IMAGE_PX, SETTINGS.batch_size, SETTINGS.most_boxes)
+    return {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
+
+
+def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: object, batch: dict[str, np.ndarray]) -> None:
+    answer = compiled(detector, SETTINGS, "training", {})
+    step = Step(detector, SETTINGS, total_steps=2)
+    assert isinstance(step.stepping, JaxStepping)
+    live = sum(array.nbytes for array in (*step.stepping.state.values(), *step.stepping.fixed.values()))
+    numbers = 1024  # bytes: counts of updates, the rate, the key
+    assert answer.state <= live <= answer.state + numbers
+    fed = sum(array.nbytes for array in batch.values())
+    assert live + fed <= answer.said["argument"] <= live + fed + numbers
+    running = step.stepping.lowered(batch).compile().memory_analysis()
+    assert answer.said["temp"] == running.temp_size_in_bytes
+    assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
+    assert answer.activations > 0 and answer.input == fed
+
+
+def test_layers_are_listed_by_what_they_put_out(detector: object) -> None:
+    layers = layers_of(detector, 4, SETTINGS.most_boxes)
+    assert [layer.bytes for layer in layers] == sorted((layer.bytes for layer in layers), reverse=True)
+    assert layers[0].shape == (4, 64, 64, 12) and layers[0].bytes == 4 * 64 * 64 * 12 * 4
+    assert {layer.kind for layer in layers} >= {"Conv", "BatchNorm"}
+    again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.most_boxes)}
+    assert all(again[layer.name] == 2 * layer.bytes for layer in layers)
+
+
+def test_an_estimate_grows_with_the_batch_and_knows_remat(detector: object) -> None:
+    small, large = (estimated(detector, replace(SETTINGS, batch_size=size), "training") for size in (4, 8))
+    assert large.activations == pytest.approx(2 * small.activations, rel=0.01) and large.weights == small.weights
+    assert estimated(detector, replace(SETTINGS, remat=True), "training").need < small.need
+    assert estimated(detector, SETTINGS, "evaluation").need < small.need
+
+
+@pytest.mark.skipif(not can_compile(for_card=True), reason="the compiler for cards is not installed")
+def test_a_step_is_compiled_for_a_card_that_is_not_here(detector: object) -> None:
+    answer = compiled(detector, SETTINGS, "training", devices.cards()["t4"])
+    assert answer.need > answer.state and answer.activations > 0
+
+
+@pytest.mark.parametrize("name", devices.cards())
+def test_every_card_is_told_to_the_compiler_in_its_own_words(name: str) -> None:
+    card = devices.cards()[name]
+    text = target_text(card)
+    assert f"device_memory_size: {card['memory_bytes']}" in text and f"major: {card['capability'][0]}" in text
+    assert text.count("{") == text.count("}") and jax.__version__

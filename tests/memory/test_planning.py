@@ -1,0 +1,153 @@
+"""Who is asked, and what a plan promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as trials
+from hypothesis import strategies as st
+
+from unstall.backends import compiled_memory
+from unstall.errors import NotInstalled
+from unstall.memory import devices, remembered
+from unstall.memory.choosing import Choice
+from unstall.memory.memory_plan import MemoryPlan
+from unstall.memory.needs import Answer, Question
+from unstall.memory.planning import ERRORS, plan, source_for
+from unstall.settings import Settings, changed
+
+GIB, MIB = 2**30, 2**20
+SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, workers=1)
+H200 = devices.named("h200")
+CORES = devices.named("cpu")
+
+
+def answer_of(question: Question, per_image: int = 400 * MIB) -> Answer:
+    settings = question.settings
+    share = (0.5 if settings["precision"] == "bfloat16" else 1) * (0.6 if settings["remat"] else 1)
+    images = int(per_image * share * settings["micro_batch"] * (0.1 if question.phase == "evaluation" else 1))
+    return Answer(
+        need=600 * MIB + images, weights=150 * MIB, gradients=150 * MIB, optimizer=150 * MIB, input=2 * MIB * settings["batch_size"],
+        activations=images, state=300 * MIB,
+    )  # fmt: skip
+
+
+class Known(dict[str, Answer]):
+    """In the place of the folder of remembered answers: it knows every one, so that no compiler is asked."""
+
+    def __init__(self, per_image: int) -> None:
+        self.per_image = per_image
+        self.asked: list[Question] = []
+
+    def recall(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return answer_of(question, self.per_image)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
+    knows = Known(400 * MIB)
+    monkeypatch.setattr(remembered, "recall", knows.recall)
+    monkeypatch.setattr(compiled_memory, "can_compile", lambda for_card: True)
+    yield knows
+
+
+# --- who is asked ---
+
+
+def test_jax_is_asked_for_its_own_figures_of_a_card(known: Known) -> None:
+    source = source_for("jax", H200)
+    assert (source.way, source.backend, source.note) == ("compiled", "jax", "")
+
+
+def test_jax_is_asked_for_the_cores_as_they_are(known: Known) -> None:
+    assert source_for("jax", CORES).way == "compiled for the CPU"
+
+
+@pytest.mark.parametrize("backend", ["torch", "tensorflow"])
+def test_the_others_are_measured_where_the_device_is(backend: str, known: Known) -> None:
+    assert source_for(backend, CORES).way == "measured"
+    source = source_for(backend, H200)
+    assert (source.way, source.backend) == ("compiled", "jax") and "JAX's figures of the same model" in source.note
+    assert source.error > ERRORS["compiled", True]
+
+
+def test_without_the_compiler_it_is_an_estimate_and_says_how_to_get_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_memory, "can_compile", lambda for_card: False)
+    source = source_for("jax", H200)
+    assert source.way == "estimated" and source.error >= 0.3
+    assert "pip install --no-deps --target" in source.note and "jax-cuda13-plugin==" in source.note
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if compiled_memory.can_compile(for_card=True):
+        pytest.skip("the compiler for cards is installed beside JAX")
+    with pytest.raises(NotInstalled, match="pip install"):
+        compiled_memory.refuse_without_compiler()
+
+
+def test_the_compiler_may_lie_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pytest.importorskip("importlib.metadata").version("jax")
+    (compiled_memory.folder() / "jax_cuda13_plugin").mkdir(parents=True)
+    assert compiled_memory.can_compile(for_card=True)
+    assert str(tmp_path) in str(compiled_memory.folder())
+
+
+# --- what it promises ---
+
+
+def test_a_plan_says_all_of_it(known: Known) -> None:
+    plain = plan(SETTINGS, H200, classes=20).as_plain()
+    assert plain["fits"] and plain["changes"] == {} and plain["way"] == "compiled"
+    assert {question.settings["detector"]["classes"] for question in known.asked} == {20}
+    assert set(plain["training"]) >= {"weights", "gradients", "optimizer", "activations", "input", "need"}
+    assert plain["checkpoint"]["disk_bytes"] == 300 * MIB
+    assert plain["evaluation"]["with_the_training"] > plain["evaluation"]["need"]
+
+
+def test_changes_are_settings_and_make_it_fit(known: Known) -> None:
+    known.per_image = 30 * GIB
+    made = plan(SETTINGS, H200)
+    assert made.changes() == {"precision": "bfloat16", "remat": True, "micro_batch": 8}
+    again = plan(changed(SETTINGS, made.changes()), H200)
+    assert again.fits and again.changes() == {}
+
+
+def test_where_nothing_fits_nothing_is_changed(known: Known) -> None:
+    known.per_image = 1000 * GIB
+    made = plan(SETTINGS, H200)
+    assert not made.fits and made.changes() == {} and made.largest_micro_batch == 0
+
+
+def test_the_next_batch_is_on_the_device_too_and_the_first_weights_were(known: Known) -> None:
+    made = plan(SETTINGS, H200)
+    assert made.tried[0].need_bytes == made.training.need + made.training.input + made.training.weights
+
+
+def test_a_quick_plan_is_an_estimate_where_there_is_room_and_exact_where_there_is_not(known: Known) -> None:
+    assert plan(SETTINGS, H200, is_quick=True, finds_largest=False).way == "estimated"
+    known.per_image = 5 * GIB
+    made = plan(SETTINGS, H200, is_quick=True, finds_largest=False)
+    assert made.way == "compiled" and made.largest_micro_batch is None
+
+
+@trials(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(per_image=st.integers(1, 200 * GIB), name=st.sampled_from(["h200", "a100", "t4"]), batch_size=st.integers(1, 48))
+def test_what_is_promised_fits_with_room_for_the_error(known: Known, per_image: int, name: str, batch_size: int) -> None:
+    known.per_image = per_image
+    device = devices.named(name)
+    made: MemoryPlan = plan(changed(SETTINGS, {"batch_size": batch_size}), device)
+    need = made.tried[-1].need_bytes
+    promised = need * (1 + made.error) <= made.usable_bytes + 2
+    assert promised or not made.fits
+    assert made.tried[-1].fits == promised
+    assert made.usable_bytes <= 0.92 * device.memory_bytes
+    assert batch_size % made.chosen.micro_batch == 0
+    if made.largest_micro_batch:
+        alone = made.chosen.micro_batch if made.fits else 0
+        assert made.largest_micro_batch >= min(alone, 1) and isinstance(made.chosen, Choice)

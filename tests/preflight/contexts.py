@@ -1,0 +1,13 @@
+"""What checks are asked about in the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unstall.preflight.context import Context
+from unstall.settings_sources import resolve
+
+
+def context(folder: Path, is_quick: bool = False, **settings: Any) -> Context:
+    return Context(resolve(settings).settings, folder, is_quick)

@@ -1,0 +1,104 @@
+"""A settings file: the same names as options, each mistake with its line, and a written one reads back as what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unstall import settings, settings_file
+from unstall.errors import WrongInput
+
+
+def file_of(folder: Path, text: str) -> Path:
+    path = folder / "unstall.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_names_and_values_come_with_the_lines_that_they_stand_in(tmp_path: Path) -> None:
+    path = file_of(
+        tmp_path, '# mine\nepochs = 3\n\naugment = ["flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n'
+    )
+    values, places = settings_file.read(path)
+    assert values == {"epochs": 3, "augment": ("flip", "mosaic"), "cache_bytes": 2 * 2**30, "detector": {"image_px": [64, 96]}}
+    assert places == {"epochs": f"{path}:2", "augment": f"{path}:4", "cache_bytes": f"{path}:5", "detector": f"{path}:6"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("epochs = 3\nepoch = 4\n", 2, "There is no setting 'epoch'. Did you mean 'epochs'?"),
+        ("\n\nrate = 'fast'\n", 3, "rate: expected a number from 0 to 100. Received: 'fast'"),
+        ("epochs = 1\nrate = twelve\n", 2, "this is not TOML"),
+        ("epochs = 1\nepochs = 2\n", 2, "Received: epochs = 2"),
+        ("rate = 1\nmodel = 'ssd\n", 2, "Received: model = 'ssd"),
+        ("cache_bytes = '2 potatoes'\n", 1, "cache_bytes: expected a number of bytes, as in 2GiB"),
+        ("[detectors]\nimage_px = 3\n", 1, "Did you mean 'detector'?"),
+        ("data = [\n'a',\n", 2, "this is not TOML"),
+    ],
+)
+def test_a_mistake_is_named_by_file_and_line(text: str, line: int, words: str, tmp_path: Path) -> None:
+    path = file_of(tmp_path, text)
+    with pytest.raises(WrongInput) as refused:
+        settings_file.read(path)
+    assert str(refused.value).startswith(f"{path}:{line}: ")
+    assert words in str(refused.value)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    for path, words in (
+        (tmp_path / "absent.toml", "No such file"),
+        (tmp_path, "Is a directory"),
+    ):
+        with pytest.raises(WrongInput, match=words):
+            settings_file.read(path)
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(WrongInput, match="UTF-8"):
+        settings_file.read(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize(
+    ("written", "count"), [("12", 12), ("2GiB", 2 * 2**30), ("1.5 MiB", 3 * 2**19), ("3kb", 3000), ("7 B", 7), (5, 5)]
+)
+def test_bytes_may_be_written_with_their_unit(written: object, count: int) -> None:
+    assert settings_file.in_bytes("cache_bytes", written) == count
+    assert settings_file.in_bytes("model", written) == written
+
+
+def test_every_setting_is_in_a_written_file_with_its_meaning_and_its_range() -> None:
+    text = settings_file.written({}, {}, "")
+    for name in settings.names():
+        assert (settings_file.meaning(name) in text and f"# {name} =" in text) or f"# [{name}]" in text
+    assert "(1 to 65,536)" in text and "(sgd, adamw)" in text
+
+
+def test_groups_hold_every_setting_once() -> None:
+    assert [name for names in settings_file.groups().values() for name in names] == list(settings.names())
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+
+
+@given(
+    chosen=st.fixed_dictionaries(
+        {},
+        optional={
+            "data": words,
+            "epochs": st.integers(1, 1000),
+            "rate": st.floats(0, 100),
+            "remat": st.booleans(),
+            "augment": st.lists(words, max_size=3),
+            "skip_examples": st.lists(st.integers(0, 2**40), max_size=3),
+            "detector": st.dictionaries(
+                st.sampled_from(["image_px", "width"]), st.integers(0, 100) | st.lists(st.floats(0, 9)), min_size=1
+            ),
+        },
+    )
+)
+def test_what_is_written_is_what_is_read(chosen: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = file_of(tmp_path_factory.mktemp("files"), settings_file.written(chosen, {"epochs": "for a reason"}, "Settings"))
+    values, _ = settings_file.read(path)
+    assert values == {name: settings.checked(name, value) for name, value in chosen.items()}

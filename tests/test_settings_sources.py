@@ -1,0 +1,92 @@
+"""Defaults < the recipe of the model < the file < options; and what of a run that goes on may be other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unstall.errors import WrongInput
+from unstall.settings import Settings
+from unstall.settings_sources import CHANGEABLE, augment_names, going_on, recipe_of, resolve
+from unstall.training.recipes import RECIPES
+
+
+def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('model = "ssd_tiny"\nepochs = 3\nseed = 5\n[detector]\nimage_px = [64, 64]\n')
+    found = resolve({"epochs": 4, "detector": {"width": 16}}, str(file))
+    assert (found.settings.epochs, found.settings.seed) == (4, 5)
+    assert found.settings.detector == {"image_px": [64, 64], "width": 16}
+    assert found.settings.optimizer == recipe_of("ssd_tiny")["optimizer"] != Settings.optimizer
+    sources = found.as_plain()["sources"]
+    assert (sources["epochs"], sources["seed"], sources["momentum"]) == ("--epochs", f"{file}:3", "default")
+    assert sources["optimizer"] == "recipe of ssd_tiny"
+
+
+@pytest.mark.parametrize("model", list(RECIPES))
+def test_every_recipe_becomes_settings_of_its_model(model: str) -> None:
+    found = resolve({"model": model})
+    assert (found.settings.model, found.settings.rate) == (model, RECIPES[model].rate)
+    assert found.sources["epochs"] == f"recipe of {model}"
+
+
+def test_what_suits_the_embedded_shapes_is_not_put_upon_data_of_ones_own(tmp_path: Path) -> None:
+    assert resolve({}).settings.most_boxes == 10
+    assert resolve({"data": str(tmp_path)}).settings.most_boxes == Settings.most_boxes
+
+
+def test_drops_of_a_recipe_are_epochs_of_the_settings() -> None:
+    found = resolve({"model": "retinanet_resnet50_fpn"}).settings
+    assert (found.schedule, found.rate_drops_at_epochs, found.epochs) == ("step", (16, 22), 26)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "ssd_tniy"}, "no detector 'ssd_tniy'. Did you mean 'ssd_tiny'?"),
+        ({"detector": {"image_pix": 3}}, "ssd_tiny has no setting 'image_pix'. Did you mean 'image_px'?"),
+        ({"detector": {"image_px": [8, 8]}}, "image_px: expected height and width in whole pixels, 32 to 8192"),
+        ({"detector": {"classes": 3}}, "'classes' are counted in the data"),
+        ({"detector": {"remat": True}}, "Write: --remat"),
+        ({"augment": ["mosaik"]}, "augment: there is no 'mosaik'. Did you mean 'mosaic'?"),
+        ({"format": "cocoa"}, "format: expected one of coco, tfrecord, voc, yolo. Received: 'cocoa'"),
+        ({"batch_size": 8, "micro_batch": 3}, "micro_batch: expected a divisor of batch_size (8)"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, object], words: str) -> None:
+    with pytest.raises(WrongInput) as refused:
+        resolve(options)
+    assert words in str(refused.value)
+
+
+def test_a_path_is_meant_from_where_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("LAKE", "/lake")
+    monkeypatch.delenv("SEA", raising=False)
+    (tmp_path / "run.toml").write_text('data = "set"\nweights = "$LAKE/w.safetensors"\nlabels = "${SEA}/names.txt"\n')
+    found = resolve({"validation": "held-out", "cache_folder": "gs://bucket/x"}, str(tmp_path / "run.toml")).settings
+    assert found.data == str(tmp_path / "set")
+    assert found.validation == str(tmp_path / "here" / "held-out")
+    assert found.weights == "/lake/w.safetensors"
+    assert found.labels == "${SEA}/names.txt"
+    assert found.cache_folder == "gs://bucket/x"
+
+
+def test_a_run_that_goes_on_may_be_extended_but_not_become_another() -> None:
+    before = Settings(model="retinanet_tiny", epochs=3)
+    assert going_on(before, {"epochs": 9, "model": "retinanet_tiny"}) == Settings(model="retinanet_tiny", epochs=9)
+    for other in ({"model": "ssd_tiny"}, {"seed": 4}, {"batch_size": 8}, {"optimizer": "adamw"}, {"data": "/elsewhere"}):
+        with pytest.raises(WrongInput, match="a run that goes on keeps its"):
+            going_on(before, other)
+
+
+def test_augmentations_are_known_by_the_names_that_they_have() -> None:
+    from unstall.data.augment.names import NAMED
+
+    assert augment_names() == list(NAMED)
+
+
+def test_what_may_be_changed_are_settings() -> None:
+    assert set(CHANGEABLE) <= set(vars(Settings()))
