@@ -9,16 +9,17 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from unstall.runs import RunFolder
 
 GROUPS = Path("/sys/fs/cgroup/memory")  # version 1
-KEPT_BYTES = 64 * 2**20  # a little more than the worker holds: the next larger request is refused
+GROUP_BYTES = 2**20  # that a worker may still have
 FILLED_S = 3.0  # that a disk stays full
 
 
@@ -40,6 +41,7 @@ class FaultKind:
     is_exact: bool = True  # the final weights are those of the undisturbed run, bit by bit
     needs_root: bool = False
     restarts: bool = True  # the worker ends of it, and another takes over
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that bring it about by themselves: nothing is done from outside
 
 
 # --- ends from outside ---
@@ -128,16 +130,12 @@ def refuse_memory(target: Target) -> None:
 
 
 def kill_for_memory(target: Target) -> None:
-    """A control group that is smaller than the worker: the kernel kills it."""
+    """A control group with next to no memory: the kernel kills the worker when it asks for more."""
     group = GROUPS / f"unstall-recovery-{os.getpid()}"
     group.mkdir(exist_ok=True)
-    (group / "memory.move_charge_at_immigrate").write_text("3")
-    held = psutil.Process(target.worker_pid).memory_info().rss
-    (group / "memory.limit_in_bytes").write_text(str(held + KEPT_BYTES))
-    (group / "cgroup.procs").write_text(str(target.worker_pid))
-    with contextlib.suppress(OSError):
-        (group / "memory.limit_in_bytes").write_text(str(KEPT_BYTES))  # what it holds cannot be taken away: it is killed
-    deadline = time.monotonic() + 10
+    (group / "memory.limit_in_bytes").write_text(str(GROUP_BYTES))
+    (group / "cgroup.procs").write_text(str(target.worker_pid))  # what it holds stays with its old group
+    deadline = time.monotonic() + 60
     while psutil.pid_exists(target.worker_pid) and time.monotonic() < deadline:
         time.sleep(0.1)
     with contextlib.suppress(OSError):
@@ -160,6 +158,13 @@ def block_image(target: Target) -> None:
     os.mkfifo(path)
 
 
+# --- numbers ---
+
+
+def nothing(target: Target) -> None:
+    """The rate is wrong enough."""
+
+
 KINDS: dict[str, FaultKind] = {
     "kill": FaultKind(kill),
     "crash": FaultKind(crash),
@@ -175,4 +180,6 @@ KINDS: dict[str, FaultKind] = {
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
     "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False),
     "block_image": FaultKind(block_image, is_exact=False, restarts=False),
+    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}),
+    "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}),
 }

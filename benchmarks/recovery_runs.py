@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -16,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS, Target
-from unstall.journal.events import Event, RunStarted, TrainingBegan
+from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
-from unstall.journal.reader import FolderTail
+from unstall.journal.reader import FolderTail, Journal
 from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain, from_plain
+from unstall.settings import Settings, as_plain, changed, from_plain
 
 SUPERVISE = """
 import sys
@@ -131,6 +132,34 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
             return ended, faults
 
 
+def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One run whose settings bring the fault about, as often as it takes until they are mended."""
+    with _folder() as folder:
+        run = _run(folder, changed(settings(backend, data, epochs), KINDS[kind].settings))
+        supervised = Supervised(run)
+        code = _end(supervised)
+        supervised.read()
+        of = Journal(supervised.events)
+        faults = [_told_by_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
+        ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run)}
+        ended["output"] = "" if code == 0 else _output(run)
+        blank = {"backend": backend, "seed": 0, "kind": kind, "recovered_s": None, "lost_steps": None}
+        return ended, [{**blank, **fault} for fault in faults]
+
+
+def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, Any]:
+    ended = max(event.at for event in of.of(ProcessEnded) if event.at <= plan.at)
+    stepped = next((event.at for event in of.of(StepsEnded) if event.at > plan.at), None)
+    return {
+        "step": plan.step,
+        "survived": survived,
+        "recovered_s": round(stepped - ended, 2) if stepped else None,
+        "lost_steps": max(0, plan.step - plan.from_step),
+        "found": plan.cause,
+        "remedy": plan.remedy,
+    }
+
+
 def result(run: RunFolder) -> dict[str, Any]:
     """The checksum of all numbers of the last checkpoint, and the score."""
     newest = max(run.checkpoints_path.glob("step-*"), default=None)
@@ -140,7 +169,17 @@ def result(run: RunFolder) -> dict[str, Any]:
         "last_step": int(newest.name[5:]) if newest else 0,
         "weights": manifest["files"].get("arrays.bin", {}).get("sha256", ""),
         "AP": score.get("figures", {}).get("AP"),
+        "loss": _last_loss(run),
     }
+
+
+def _last_loss(run: RunFolder) -> float | None:
+    """Of the last epoch, its mean."""
+    if not run.history_path.exists():
+        return None
+    with run.history_path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return float(rows[-1]["loss"]) if rows and rows[-1].get("loss") else None
 
 
 # --- one fault ---
@@ -174,8 +213,9 @@ def _one_fault(supervised: Supervised, kind: str, images: Path, chance: random.R
     if came is not None:
         told |= {"recovered_s": round(time.monotonic() - began, 2), "lost_steps": max(0, step - supervised.from_step())}
     if fault.ends_supervisor:
-        told["ended_s"] = ended_s
-    return told
+        return {**told, "ended_s": ended_s}
+    plan = next((event for event in reversed(supervised.events) if isinstance(event, PlanMade)), None)
+    return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
 
 
 def _wait(supervised: Supervised, is_so: Any) -> bool | None:

@@ -31,7 +31,7 @@ from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, changed
 
 BACKENDS = ("tensorflow", "jax", "torch")
-TIMES = ("learn_s", "score_s")  # columns of the history that no two runs have in common
+TIMES = ("learn_s", "wait_s", "score_s")  # columns of the history that no two runs have in common
 MOST_LIFE_S = 600.0
 TINY = Settings(
     shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,

@@ -7,7 +7,7 @@ import errno
 import numpy as np
 import pytest
 
-from unstall.backends.memory_errors import is_out_of_memory
+from unstall.backends.memory_errors import is_out_of_memory, kinds
 from unstall.errors import WrongInput
 
 
@@ -58,3 +58,7 @@ def test_one_that_another_was_raised_from() -> None:
 )
 def test_others_are_none(error: Exception) -> None:
     assert not is_out_of_memory(error)
+
+
+def test_each_kind_is_among_those_that_are_looked_at() -> None:
+    assert all(issubclass(kind, kinds()) for kind in (MemoryError, OutOfMemoryError, RuntimeError, OSError))

@@ -89,6 +89,12 @@ def test_explain_prints_the_page_for_a_person_and_as_json() -> None:
     assert all(heading in shown for heading in page["sections"])
 
 
+def test_explain_knows_remedies_too() -> None:
+    page = as_json("explain", "lower_rate")
+    assert page["remedy"] == "lower_rate" and page["safety"] == "auto" and "How to undo it" in page["sections"]
+    assert "What it costs" in call("explain", "lower_rate").stdout
+
+
 def test_explain_of_a_wrong_name_names_the_nearest() -> None:
     done = call("explain", "generator_blokked")
     assert done.returncode == 2

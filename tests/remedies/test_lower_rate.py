@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.remedies.builders import T0, fault, made
-from unstall.journal.events import LossDiverged
-from unstall.plans import Kind, Verb
+from tests.remedies.builders import T0, began, fault, made
+from unstall.journal.events import Event, LossDiverged, StepsEnded
+from unstall.plans import Kind, Plan, Verb
 from unstall.remedies.lower_rate import plan
 
 ROSE = LossDiverged(at=T0, step=100, loss=40.0, usual_loss=1.2, since_step=70)
@@ -17,17 +17,42 @@ def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
     assert (planned.verify.past_step, planned.verify.loss_below) == (100, 40.0)
 
 
-@pytest.mark.parametrize(("checkpoints", "taken"), [((80, 90), 80), ((), 0)])
-def test_where_no_checkpoint_is_old_enough_the_oldest_is_taken(checkpoints: tuple[int, ...], taken: int) -> None:
+@pytest.mark.parametrize("checkpoints", [(80, 90), ()])
+def test_where_no_checkpoint_is_old_enough_it_begins_again(checkpoints: tuple[int, ...]) -> None:
     planned = plan(fault(Kind.DIVERGED, ROSE, checkpoints=checkpoints))
     assert planned is not None
-    assert planned.from_step == taken
+    assert planned.from_step == 0
 
 
-def test_losses_that_are_not_finite_leave_the_newest_checkpoint_good() -> None:
-    planned = plan(fault(Kind.NOT_FINITE, rate=1.0))
+def losses(*told: float | None) -> list[StepsEnded]:
+    """Ten steps each."""
+    return [
+        StepsEnded(at=T0 + index, first=10 * index, last=10 * index + 9, loss=loss, loss_is_finite=loss is not None)
+        for index, loss in enumerate(told)
+    ]
+
+
+def not_finite(*events: Event, times: int = 0) -> Plan:
+    before = times * (made("lower_rate", Kind.NOT_FINITE, step=100),)
+    planned = plan(fault(Kind.NOT_FINITE, began(), *events, step=100, rate=1.0, checkpoints=(20, 55, 80), plans=before))
     assert planned is not None
-    assert (planned.change, planned.from_step) == ({"rate": 0.3}, None)
+    return planned
+
+
+def test_losses_that_are_not_finite_go_back_to_before_they_rose() -> None:
+    planned = not_finite(*losses(5, 4, 3, 3, 3, 3, 60, 900, 1e9, None))
+    assert (planned.change, planned.from_step) == ({"rate": 0.3}, 55)
+    assert planned.verify.loss_below == 9.0
+
+
+def test_losses_that_were_well_until_they_were_not_finite_leave_the_newest_checkpoint_good() -> None:
+    assert not_finite(*losses(5, 4, 3, 3, 3, 3, 3, 3, 3, 3)).from_step == 80
+    assert not_finite().from_step == 80  # nothing was told of them
+
+
+def test_if_it_comes_again_it_goes_further_back() -> None:
+    assert not_finite(*losses(3, 3), times=1).from_step == 20
+    assert not_finite(*losses(3, 3), times=2).from_step == 0
 
 
 def test_at_one_place_it_is_tried_twice_and_in_one_run_three_times() -> None:

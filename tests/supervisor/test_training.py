@@ -95,6 +95,8 @@ def test_one_that_is_asked_to_end_saves_and_says_how_to_go_on() -> None:
     assert process.returncode == 75, said
     assert f"unstall train --resume {run.name}" in said
     assert len(lives(run)) == 2
+    story = run.read_story()
+    assert story is not None and story["state"] == "interrupted"
     assert supervised(run)[0] == 0  # and so it does
 
 

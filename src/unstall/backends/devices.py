@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import keras
+from unstall.backends import running_backend
 
 
 def device() -> str:
     """As its maker calls it; `cpu` for the processor."""
-    backend = keras.backend.backend()
+    backend = running_backend()
     if backend == "jax":
         import jax
 
@@ -26,7 +26,7 @@ def device() -> str:
 
 def memory_in_use_bytes() -> int | None:
     """Of the device; None where the program computes in the memory of the host, or the backend does not say."""
-    backend = keras.backend.backend()
+    backend = running_backend()
     if backend == "jax":
         import jax
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterator
 
 from unstall.errors import UnstallError
@@ -13,6 +14,13 @@ WORDS = (
     "unable to allocate", "failed to allocate", "insufficient memory", "bad_alloc", "alloc_failed",
 )  # fmt: skip
 LONGEST_CHAIN = 8
+
+
+def kinds() -> tuple[type[BaseException], ...]:
+    """What an error may be that says so; of libraries, those that are loaded."""
+    tensorflow, opencv = (sys.modules.get(name) for name in ("tensorflow", "cv2"))
+    found = (tensorflow and tensorflow.errors.OpError, opencv and opencv.error)
+    return (MemoryError, RuntimeError, OSError, *(kind for kind in found if kind))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

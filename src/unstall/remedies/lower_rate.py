@@ -2,9 +2,10 @@
 
 What it changes
 ---------------
-`rate` becomes 0.3 of what it was; warm-up and schedule keep their form. After a divergence the run goes on from the newest
-checkpoint from before the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`); after losses that are not
-finite from the newest one, since such updates are never applied.
+`rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
+the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`); where all are from after that, it begins again.
+If the fault comes back at the same place, it goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled
+long before they overflow.
 
 What it costs
 -------------
@@ -12,7 +13,7 @@ The steps since that checkpoint, and some speed of learning.
 
 How we see that it helped
 -------------------------
-The training gets past the step in which it gave up, with a finite loss; after a divergence, with one below that.
+The training gets past the step in which it gave up, with a loss that is finite and below that which was too high.
 
 How to undo it
 --------------
@@ -21,8 +22,10 @@ Set `rate` back to what `settings-given.json` says, and move the folders of `che
 
 from __future__ import annotations
 
+from statistics import median
+
 from unstall.diagnosis.verdict import Safety
-from unstall.journal.events import LossDiverged
+from unstall.journal.events import LossDiverged, StepsEnded, TrainingBegan
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
@@ -30,25 +33,43 @@ SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
 TIMES = 0.3  # the rate that there was
 MOST_TIMES = 3  # that one run's rate is lowered
-MOST_TIMES_AT_ONE_PLACE = 2  # tried again without having got any further
+MOST_TIMES_DIVERGED = 2  # at one place, without having got any further
+RISEN_TIMES = 3.0  # the usual loss: from there on weights are not trusted
 
 
 def plan(found: Fault) -> Plan | None:
     mine = [plan for plan in found.plans if plan.remedy == __name__.rpartition(".")[2]]
-    if len(mine) >= MOST_TIMES or found.times_at_this_place("lower_rate") >= MOST_TIMES_AT_ONE_PLACE:
+    times = found.times_at_this_place("lower_rate")
+    if len(mine) >= MOST_TIMES or (found.kind == Kind.DIVERGED and times >= MOST_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.rate * TIMES:.6g}")
-    if found.kind != Kind.DIVERGED:
-        why = f"The rate becomes {rate:g}: losses that are not finite, one after the other, come from steps that are too large."
-        return plan_for(found, __name__, Verb.CHANGE, {"rate": rate}, why, Sign(past_step=found.step))
-    diverged = found.journal.last(LossDiverged)
-    good = good_checkpoint(found.checkpoints, diverged.since_step if diverged else found.step)
-    why = f"The rate becomes {rate:g}, from the checkpoint at step {good:,} on, before the loss rose."
-    sign = Sign(past_step=found.step, loss_below=diverged.loss if diverged else None)
-    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, sign, from_step=good)
+    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
+    further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
+    good = further_back[min(times, len(further_back) - 1)]
+    where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
+    why = f"The rate becomes {rate:g}, {where}: before the loss rose."
+    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
 
 
-def good_checkpoint(steps: tuple[int, ...], since: int) -> int:
-    """The newest from before the loss rose; else the oldest there is; 0: none, from the beginning."""
-    good = [step for step in steps if step <= since]
-    return good[-1] if good else steps[0] if steps else 0
+def _diverged(found: Fault) -> tuple[int, float | None]:
+    rose = found.journal.last(LossDiverged)
+    return (rose.since_step, rose.loss) if rose is not None else (found.step, None)
+
+
+def rising(found: Fault) -> tuple[int, float | None]:
+    """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
+    began = found.journal.last(TrainingBegan)
+    groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
+    losses = sorted(group.loss for group in groups if group.loss is not None)
+    if began is None or not losses:
+        return found.step, None
+    limit = RISEN_TIMES * median(losses[: len(losses) // 2 + 1])
+    risen = len(groups)
+    while risen and ((loss := groups[risen - 1].loss) is None or loss > limit):
+        risen -= 1
+    return began.from_step + groups[risen].first if risen < len(groups) else found.step, limit
+
+
+def newest_before(steps: tuple[int, ...], since: int) -> int:
+    """The newest checkpoint from before the loss rose. 0: they are all from after that, and the run begins again."""
+    return max((step for step in steps if step <= since), default=0)

@@ -30,6 +30,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.report.numbers import memory_use, numerics, time_split
+from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
 
@@ -55,9 +56,11 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
-    """failed | killed | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
-    ended = journal.last(ProcessEnded)
+    """failed | killed | interrupted | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
+    ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
     if ended is not None:
+        if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
+            return "interrupted"
         if ended.signal is not None:
             return "killed"
         if ended.exit_code is None:

@@ -16,6 +16,7 @@ COLOUR = {
     "killed": "bold red",
     "failed": "bold red",
     "slow": "yellow",
+    "interrupted": "yellow",
     "training": "green",
     "done": "green",
     "running": "green",

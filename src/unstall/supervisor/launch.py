@@ -46,12 +46,15 @@ def environment(run: RunFolder) -> dict[str, str]:
 class Launched:
     """The program, as its parent sees it."""
 
-    def __init__(self, command: Sequence[str], run: RunFolder, mask: Iterable[int] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], run: RunFolder, mask: Iterable[int] | None = None, prints_on_stderr: bool = False
+    ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
+        actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:
-            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self.mask)
+            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self.mask, file_actions=actions)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None

@@ -59,11 +59,16 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
 
 
 def start(
-    command: Sequence[str], run: runs.RunFolder, mode: str, writer: JournalWriter, mask: Iterable[int] | None = None
+    command: Sequence[str],
+    run: runs.RunFolder,
+    mode: str,
+    writer: JournalWriter,
+    mask: Iterable[int] | None = None,
+    prints_on_stderr: bool = False,
 ) -> tuple[Launched, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = Launched(command, run, mask)
+    launched = Launched(command, run, mask, prints_on_stderr)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
     return launched, Watch(run, launched.pid, writer, since=began)

@@ -38,17 +38,14 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
     with alone_with(run):
-        course = Course(run, wishes, [*worker, str(run.path)])
+        is_quiet = wishes.quiet or wishes.json_target == "-"
+        course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
         while True:
             bedside = course.start_worker()
             while bedside.launched.wait(TICK_S) is None:
                 bedside.look()
-            plan = course.treated(bedside)
-            if plan is None:
-                return course.end(bedside)
-            course.carry_out(plan)
-            if Launched.end_is_wanted():
+            if not course.repair(bedside) or Launched.end_is_wanted():
                 return course.end(bedside)
 
 
@@ -66,6 +63,7 @@ class Course:
     def __init__(self, run: RunFolder, wishes: Wishes, command: list[str]) -> None:
         self.run = run
         self._command = command
+        self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
         self.settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
@@ -80,7 +78,7 @@ class Course:
     def start_worker(self) -> Bedside:
         for pulse in self.run.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
-        launched, watch = start(self._command, self.run, "train", self._writer, self._mask)
+        launched, watch = start(self._command, self.run, "train", self._writer, self._mask, self._prints_on_stderr)
         self._mask = launched.mask
         return Bedside(self, launched, watch)
 
@@ -91,21 +89,22 @@ class Course:
 
     # --- treating it ---
 
-    def treated(self, bedside: Bedside) -> Plan | None:
-        """What is done about how the worker ended. None: nothing is to be done, or can be."""
+    def repair(self, bedside: Bedside) -> bool:
+        """Does something about how the worker ended. False: nothing is to be done, or can be."""
         fault = self._fault(bedside)
         if fault is None:
-            return None
+            return False
         chosen = treat(fault)
         if isinstance(chosen, NoHelp):
             self._give_up(bedside, fault, chosen)
-            return None
+            return False
         vain = made_in_vain(fault, chosen, frozenset(self.verified))
         if vain is not None:
             self._undo(vain)
             chosen = _made_again(chosen, self.settings)
-        self._make(bedside, fault, chosen)
-        return chosen
+        self._carry_out(chosen)
+        self._tell(bedside, fault, chosen)
+        return True
 
     def _fault(self, bedside: Bedside) -> Fault | None:
         ended, diagnosis = bedside.finish()
@@ -113,7 +112,7 @@ class Course:
             return None
         return bedside.stopped_for or fault_of(self.patient(bedside), ended, bedside.step(), diagnosis)
 
-    def _make(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
+    def _tell(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
@@ -143,7 +142,7 @@ class Course:
 
     # --- plans and settings ---
 
-    def carry_out(self, plan: Plan) -> None:
+    def _carry_out(self, plan: Plan) -> None:
         """Only here, where a plan is undone, and before the first step, settings are changed."""
         self._write(plan.applied_to(self.settings))
         if plan.from_step is not None:

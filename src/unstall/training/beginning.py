@@ -8,11 +8,10 @@ import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-import keras
+from typing import Any
 
 import unstall
-from unstall.backends import devices
+from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
 from unstall.report.progress import shown_progress
@@ -52,18 +51,20 @@ class Begun:
     scoring: Scoring
     board: Board | None
     line: TrainingLine
+    needed_by_weights: dict[str, Any]  # settings of the detector
     doing: str = "first_step"  # first_step | train | validate | save
 
 
 def begin(run: RunFolder, settings: Settings, interruption: Interruption) -> Begun:
     """The line is not shown yet: `with begun.line` does that."""
-    with shown_progress() as progress:
-        learned = lessons(settings, preparing.image_px(settings), run.path, progress)
-    detector = preparing.built(settings, learned.classes, say)
-    pipeline = preparing.pipeline(settings, detector, learned.train)
-    step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
     saved = checkpoints.newest()
+    needed = None if saved is None else saved.position["needed_by_weights"]
+    with shown_progress() as progress:
+        learned = lessons(settings, preparing.image_px(settings, needed), run.path, progress)
+    detector = preparing.built(settings, learned.classes, say, needed)
+    pipeline = preparing.pipeline(settings, detector, learned.train)
+    step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if saved is not None:
         step.restore(saved.arrays)
@@ -76,11 +77,11 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption) -> Beg
         rhythm.began(at.step)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard else None
     results = Results(run, detector, learned.classes, line.say)
-    backend = keras.backend.backend()
+    backend = running_backend() or ""
     scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption)
     begun = Begun(
         run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
-        line,
+        line, preparing.needed_by_weights(settings) if needed is None else needed,
     )  # fmt: skip
     _say_what_begins(begun, saved)
     return begun

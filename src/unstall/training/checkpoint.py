@@ -126,9 +126,8 @@ class Checkpoints:
             aside.rename(target)
             checkpoint_files.sync_folder(self._folder)
             checkpoint_files.verify(target)
-        except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)  # where something failed: else it has its name by now
         for old in self.paths()[self._keep :]:
             _remove(old)
         return target, size

@@ -35,7 +35,7 @@ class Detecting(keras.Model):  # type: ignore[misc]
         self.detector = detector
         height, width = detector.settings.image_px
         self.input_shape_px = (height, width, 3)
-        self.built = True  # as the detector is: else Keras runs it once by single operations, which takes longer than to compile it
+        self.built = True  # as the detector is: else Keras runs it once, operation by operation, for longer than it compiles
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, Tensor]:
         found = self.detector.detect(images)

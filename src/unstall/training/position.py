@@ -20,6 +20,7 @@ class Epoch:
     skipped: int = 0
     rate: float = 0.0  # of the last step
     seconds: float = 0.0  # of learning
+    wait_s: float = 0.0  # of these, for input
 
     def add(self, losses: dict[str, float], gradient_norm: float, rate: float) -> None:
         for name, loss in losses.items():
@@ -61,6 +62,7 @@ class Position:
             **figures,
             "is_best": self.is_better(figures),
             "learn_s": round(now.seconds, 3),
+            "wait_s": round(now.wait_s, 3),
             "score_s": round(score_s, 3),
         }
         if self.is_better(figures):

@@ -25,29 +25,33 @@ if TYPE_CHECKING:
 OF_THE_RUN = ("classes", "precision", "remat")  # settings of a detector that are not its own while it is trained
 
 
-def detector_settings(settings: Settings, classes: int | None = None) -> dict[str, Any]:
+Needed = dict[str, Any] | None  # settings that weights of a file need; None: the file is looked at
+
+
+def detector_settings(settings: Settings, classes: int | None = None, needed: Needed = None) -> dict[str, Any]:
     """What `detectors.build` takes beside the name of the model. `classes`: of the data; None: as the variant has."""
     for name in OF_THE_RUN:
         if name in settings.detector:
             said = "the data says how many there are" if name == "classes" else f"expected as the setting '{name}' of the run"
             raise WrongInput(f"detector.{name}: {said}.")
-    changes = {**_as_the_weights_need(settings), **settings.detector}
+    changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
     changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "classes": classes}
 
 
-def image_px(settings: Settings) -> tuple[int, int]:
+def image_px(settings: Settings, needed: Needed = None) -> tuple[int, int]:
     """Height and width that the detector takes."""
-    height, width = detectors.settings_of(settings.model, **detector_settings(settings)).image_px
+    height, width = detectors.settings_of(settings.model, **detector_settings(settings, needed=needed)).image_px
     return height, width
 
 
-def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None]) -> Detector:
-    """With its first weights: those of a file, and for the rest those that the seed gives."""
+def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None], needed: Needed = None) -> Detector:
+    """With its first weights: those of a file, and for the rest those that the seed gives. A run that goes on says what they
+    needed, and has its own: the file may be gone by then."""
     # Weights are drawn by Python's own generator (parts/starts.py); Keras's way to seed it would load TensorFlow on any backend.
     random.seed(settings.seed)
-    detector = detectors.build(settings.model, **detector_settings(settings, len(classes)))
-    if settings.weights is not None:
+    detector = detectors.build(settings.model, **detector_settings(settings, len(classes), needed))
+    if settings.weights is not None and needed is None:
         for line in _loaded(detector, settings.weights):
             say(line)
     return detector
@@ -64,7 +68,7 @@ def _loaded(detector: Detector, path: str) -> list[str]:
     return lines
 
 
-def _as_the_weights_need(settings: Settings) -> dict[str, Any]:
+def needed_by_weights(settings: Settings) -> dict[str, Any]:
     """A published file may have been trained with norms of another epsilon: it says so itself, and would be worse without."""
     if settings.weights is None:
         return {}

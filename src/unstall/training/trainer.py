@@ -23,7 +23,7 @@ from unstall.training.interruption import Interrupted
 from unstall.training.judging import Stopped
 from unstall.training.scoring import Figures
 
-TIME, SCORE = ("learn_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
+TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
 
 
 class Trainer:
@@ -86,6 +86,7 @@ class Trainer:
         self.judge.see(self.at.step, told, batch)
         telling.step_ended(lambda: self.judge.last_loss)
         self.at.now.seconds += time.monotonic() - began
+        self.at.now.wait_s += waited_s
         self.line.step(self.at.epoch, self.at.step_in_epoch, self.judge.last_loss, waited_s)
 
     @contextmanager
@@ -136,6 +137,7 @@ class Trainer:
         return {
             **self.at.as_plain(),
             "judged": self.judge.as_plain(),
+            "needed_by_weights": self.begun.needed_by_weights,
             "settings": as_plain(self.settings),
             "versions": versions(self.begun.backend),
         }

@@ -5,13 +5,15 @@ Only what must be there first is imported above: the backend is chosen, and sign
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unstall import backends
+from unstall.backends import memory_errors
 from unstall.backends.compiled import keep_compiled
-from unstall.backends.memory_errors import is_out_of_memory
 from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
 from unstall.errors import UnstallError
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from unstall.training.beginning import Begun
 
 LONGEST_MESSAGE = 2000
-FAILED = 1  # as Python ends with an error that nobody expected
 
 
 def work(run: RunFolder, is_quiet: bool) -> int:
@@ -40,13 +41,15 @@ def work(run: RunFolder, is_quiet: bool) -> int:
     except UnstallError as error:
         say(f"unstall: {error}")
         return error.exit_code
-    except Exception as error:  # printed here: the probe's own hook leaves out frames of Unstall, which would be all of them
-        telling.failed(error)
-        traceback.print_exc()
-        return FAILED
     if ending == DONE and not is_quiet:
         worker.show_results()
     return ending
+
+
+def show_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An error that nobody expected. The probe's own hook would leave out frames of Unstall, which are all there is here."""
+    telling.failed(error)
+    traceback.print_exception(kind, error, trace)
 
 
 class Worker:
@@ -58,14 +61,15 @@ class Worker:
     def train(self) -> Ending:
         began = time.monotonic()
         probing.begin(self.run)
+        sys.excepthook = show_all
         self.interruption.listen()
         settings = from_plain(self.run.read_settings(), f"{self.run.settings_path}: ")
         try:
             ending = self._train(settings)
         except Interrupted:
             ending = INTERRUPTED
-        except Exception as error:  # all are looked at: memory runs out in the words of whatever library asked for it
-            if not is_out_of_memory(error):
+        except memory_errors.kinds() as error:
+            if not memory_errors.is_out_of_memory(error):
                 raise
             self._tell_memory(error, settings)
             ending = OUT_OF_MEMORY
@@ -92,7 +96,7 @@ class Worker:
         with self.begun.line:
             return Trainer(self.begun).train()
 
-    def _tell_memory(self, error: Exception, settings: Settings) -> None:
+    def _tell_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
         phase, step = ("build", 0) if self.begun is None else (self.begun.doing, self.begun.at.step)
         telling.failed(error)

@@ -22,6 +22,8 @@ from unstall.data.pipeline.skipped import Skipped
 from unstall.data.pipeline.telling import Measured, Teller
 from unstall.errors import UnstallError
 
+HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand
+
 
 class Batches:
     """An iterator of batches. Closing it, or letting it go, ends its threads."""
@@ -46,7 +48,7 @@ class Batches:
         self._most_ahead = max(1, ahead_bytes // batch_bytes(settings))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
-        self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + 2)
+        self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + HELD)
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0

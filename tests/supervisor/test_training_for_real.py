@@ -1,0 +1,56 @@
+"""A real training under its supervisor: killed in its middle, it goes on and ends as if nothing had been."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from unstall import runs
+from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, TrainingBegan
+from unstall.journal.reader import FolderTail, Journal
+from unstall.settings import Settings, as_plain
+
+SUPERVISE = """
+import sys
+from pathlib import Path
+from unstall.runs import RunFolder
+from unstall.supervisor.supervisor import Wishes
+from unstall.supervisor.training import train
+sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes()))
+"""
+TINY = Settings(
+    model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", shapes=24, validation_share=0.0, batch_size=4, epochs=2,
+    checkpoint_every_steps=2, warm_up_steps=2, tensorboard=False, workers=1,
+)  # fmt: skip
+
+
+@pytest.mark.torch
+def test_a_training_that_is_killed_goes_on_to_its_end(tmp_path: Path) -> None:
+    run = runs.create("train")
+    run.write_settings(as_plain(TINY), are_given=True)
+    run.write_settings(as_plain(TINY))
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SUPERVISE, str(run.path)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    seen, tail = Journal(), FolderTail(run.path)
+    while not seen.of(CheckpointCompleted) and process.poll() is None:
+        seen.extend(tail.read())
+        time.sleep(0.02)
+    worker = seen.last(RunStarted)
+    assert worker is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=240)
+    assert process.returncode == 0, said
+    seen.extend(tail.read())
+    (plan,) = seen.of(PlanMade)
+    assert (plan.cause, plan.remedy) == ("worker_died", "resume_from_checkpoint")
+    first, second = seen.of(TrainingBegan)
+    assert first.from_step == 0 and second.from_step == plan.from_step >= 2
+    last = seen.last(CheckpointCompleted)
+    assert last is not None and last.step == TINY.epochs * first.steps_per_epoch
+    assert run.last_weights_path.exists()
