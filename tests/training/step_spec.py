@@ -178,6 +178,20 @@ def test_an_update_that_is_not_finite_is_not_applied() -> None:
     step.restore(healthy)
 
 
+@pytest.mark.skipif(not IS_EVERY, reason="to compile another takes long; how the scale moves is specified by itself")
+def test_in_float16_an_overflow_halves_the_scale_and_is_no_fault() -> None:
+    step = made(settings=replace(SETTINGS, precision="float16"), precision="mixed_float16")
+    before = step.arrays()
+    step.restore({**before, "loss_scale": np.array(2.0**24, np.float32)})
+    (told,) = taken(step, 1)
+    assert not told.is_applied and told.is_overflow and np.isfinite(told.loss) and told.loss_scale == 2.0**24
+    after = step.arrays()
+    assert after["loss_scale"] == 2.0**23
+    assert [name for name in same_bits(after, before) if name not in ("loss_scale", "iteration")] == []
+    step.restore(before)
+    assert all(each.is_applied and each.loss_scale == 2.0**15 for each in taken(step))
+
+
 # --- averages, statistics, frozen layers ---
 
 

@@ -30,10 +30,15 @@ class TorchStepping:
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor:
-        tensors = {name: ops.convert_to_tensor(array) for name, array in batch.items()}
-        computed, gradients = self._differentiated(tensors, ops.convert_to_tensor(key))
+        tensors = {name: self._put(array) for name, array in batch.items()}
+        computed, gradients = self._differentiated(tensors, self._put(key))
         with torch.no_grad():
             return self._update(computed, gradients, rate)
+
+    def _put(self, array: np.ndarray) -> torch.Tensor:
+        """On the device, by way of memory that it reads by itself: of other memory a copy waits for all that is under way."""
+        tensor, device = torch.from_numpy(array), self._state["updates"].device
+        return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
     def arrays(self) -> Arrays:
         return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in self._state.items()}
