@@ -17,11 +17,12 @@ def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
     assert (planned.verify.past_step, planned.verify.loss_below) == (100, 40.0)
 
 
-@pytest.mark.parametrize("checkpoints", [(80, 90), ()])
-def test_where_no_checkpoint_is_old_enough_it_begins_again(checkpoints: tuple[int, ...]) -> None:
-    planned = plan(fault(Kind.DIVERGED, ROSE, checkpoints=checkpoints))
+@pytest.mark.parametrize(("checkpoints", "times", "taken"), [((80, 90), 0, 80), ((80, 90), 1, 0), ((), 0, 0)])
+def test_where_no_checkpoint_is_old_enough_the_oldest_is_tried(checkpoints: tuple[int, ...], times: int, taken: int) -> None:
+    before = times * (made("lower_rate", Kind.DIVERGED, step=100),)
+    planned = plan(fault(Kind.DIVERGED, ROSE, checkpoints=checkpoints, plans=before))
     assert planned is not None
-    assert planned.from_step == 0
+    assert planned.from_step == taken
 
 
 def losses(*told: float | None) -> list[StepsEnded]:
@@ -43,6 +44,10 @@ def test_losses_that_are_not_finite_go_back_to_before_they_rose() -> None:
     planned = not_finite(*losses(5, 4, 3, 3, 3, 3, 60, 900, 1e9, None))
     assert (planned.change, planned.from_step) == ({"rate": 0.3}, 55)
     assert planned.verify.loss_below == 9.0
+
+
+def test_losses_that_rose_before_the_oldest_checkpoint_begin_again() -> None:
+    assert not_finite(*losses(5, 60, 900, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, None)).from_step == 0
 
 
 def test_losses_that_were_well_until_they_were_not_finite_leave_the_newest_checkpoint_good() -> None:

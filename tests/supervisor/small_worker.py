@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.inside.begin import begin
-from unstall.journal.events import CheckpointCompleted, LossDiverged, MemoryExhausted, TrainingBegan, UpdateSkipped
-from unstall.runs import RunFolder
+from unstall.journal.events import CheckpointCompleted, LossDiverged, MemoryExhausted, TrainingBegan, TrainingEnded, UpdateSkipped
+from unstall.runs import RunFolder, write_whole
 
 STEPS = 40
 SAVES_EVERY = 10
@@ -24,7 +24,7 @@ STEP_S = 0.01
 def main(run: RunFolder) -> int:
     settings = run.read_settings()
     lived = len(list(run.path.glob("started-*.json")))
-    (run.path / f"started-{lived}.json").write_text(json.dumps(settings))
+    write_whole(run.path / f"started-{lived}.json", json.dumps(settings))
     fates = json.loads((run.path / "fates.json").read_text())
     asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -55,7 +55,8 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
         if asked:
             return 75
     probe.fit_ended()
-    return 0
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    return int(fate.get("at_exit", 0))
 
 
 def end(run: RunFolder, fate: dict[str, Any], step: int, emit: Any) -> int:

@@ -7,7 +7,7 @@ import pytest
 from tests.remedies.builders import T0, began, host, measured, steps
 from unstall.diagnosis.diagnose import Diagnosis, Finding, diagnose
 from unstall.diagnosis.verdict import Certainty, Evidence, Found
-from unstall.journal.events import CheckpointCompleted, EpochScored, Event, HostSampled, RunStarted, StallBegan
+from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScored, Event, HostSampled, RunStarted, StallBegan
 from unstall.journal.reader import Journal
 from unstall.plans import Kind
 from unstall.settings import Settings
@@ -18,7 +18,8 @@ from unstall.supervisor.treatment import Patient
 
 
 def stalled(phase: str = "train", limit_s: float = 8.0, busy: bool = False) -> tuple[Journal, StallBegan]:
-    stall = StallBegan(at=T0 + 10, since=T0, phase=phase, limit_s=limit_s)
+    usual_s = 0.1 if phase == "train" else None
+    stall = StallBegan(at=T0 + 10, since=T0, phase=phase, limit_s=limit_s, usual_s=usual_s)
     cores = 1.5 if busy else 0.0
     return Journal([stall, HostSampled(at=T0 + 12, interval_s=1.0, cpu_cores=cores)]), stall
 
@@ -32,6 +33,8 @@ def stalled(phase: str = "train", limit_s: float = 8.0, busy: bool = False) -> t
         ("train", 60, False, 130, True),
         ("train", 8, True, 600, False),  # it computes: slow, not hung
         ("first_step", 10, True, 1000, True),
+        ("first_step", 10, False, 60, False),  # nobody knows how long it takes
+        ("first_step", 10, False, 130, True),
         ("start", 10, False, 200, False),  # before the training much may be waited for
         ("start", 10, False, 400, True),
     ],
@@ -41,6 +44,13 @@ def test_waiting_is_in_vain_when_nothing_has_moved_for_long(
 ) -> None:
     journal, stall = stalled(phase, limit_s, busy)
     assert is_hung(journal, stall, seconds) is hung
+
+
+def test_a_device_that_computes_is_waited_for() -> None:
+    journal, stall = stalled()
+    journal.extend([DeviceSampled(at=T0 + 5, busy_percent=97.0)])
+    assert not is_hung(journal, stall, 600)
+    assert is_hung(journal, stall, 1000)
 
 
 # --- memory ---

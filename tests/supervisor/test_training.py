@@ -78,6 +78,12 @@ def test_a_training_that_ends_well_is_left_alone() -> None:
     assert (story["state"], story["repairs"], story["given_up"]) == ("done", [], None)
 
 
+def test_a_training_that_is_done_is_done_however_its_process_ends() -> None:
+    run = a_run({"at_exit": 139})
+    assert supervised(run)[0] == 0
+    assert len(lives(run)) == 1
+
+
 def test_a_users_mistake_is_never_repaired() -> None:
     run = a_run({"at": 0, "exit": 2})
     code, _ = supervised(run)

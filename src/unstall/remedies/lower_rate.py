@@ -3,9 +3,9 @@
 What it changes
 ---------------
 `rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
-the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`); where all are from after that, it begins again.
-If the fault comes back at the same place, it goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled
-long before they overflow.
+the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). Where all are from after that, it takes the
+oldest after a divergence, and begins again after losses that are not finite. If the fault comes back at the same place, it goes
+back to the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
 
 What it costs
 -------------
@@ -45,6 +45,8 @@ def plan(found: Fault) -> Plan | None:
     rate = float(f"{found.settings.rate * TIMES:.6g}")
     since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
     further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
+    if found.kind == Kind.DIVERGED and not further_back[0]:
+        del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
     good = further_back[min(times, len(further_back) - 1)]
     where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
     why = f"The rate becomes {rate:g}, {where}: before the loss rose."
@@ -60,14 +62,17 @@ def rising(found: Fault) -> tuple[int, float | None]:
     """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
     began = found.journal.last(TrainingBegan)
     groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
-    losses = sorted(group.loss for group in groups if group.loss is not None)
-    if began is None or not losses:
+    usual: list[float] = []
+    since: StepsEnded | None = None
+    for group in groups:
+        if group.loss is not None and (not usual or group.loss <= RISEN_TIMES * median(usual)):
+            usual.append(group.loss)  # what is high is not learned to be usual
+            since = None
+        else:
+            since = since or group
+    if began is None or not usual:
         return found.step, None
-    limit = RISEN_TIMES * median(losses[: len(losses) // 2 + 1])
-    risen = len(groups)
-    while risen and ((loss := groups[risen - 1].loss) is None or loss > limit):
-        risen -= 1
-    return began.from_step + groups[risen].first if risen < len(groups) else found.step, limit
+    return began.from_step + since.first if since is not None else found.step, RISEN_TIMES * median(usual)
 
 
 def newest_before(steps: tuple[int, ...], since: int) -> int:

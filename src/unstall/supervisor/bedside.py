@@ -6,12 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from unstall.diagnosis.diagnose import Diagnosis
-from unstall.journal.events import CheckpointFailed, CheckpointRefused, ProcessEnded, TrainingBegan
+from unstall.journal.events import CheckpointFailed, CheckpointRefused, ProcessEnded, TrainingBegan, TrainingEnded
 from unstall.plans import Fault, Plan, step_reached
 from unstall.supervisor import early_signs
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.treatment import stuck, treat
 from unstall.supervisor.watch import Watch
+from unstall.training.endings import DONE
 
 if TYPE_CHECKING:
     from unstall.supervisor.training import Course
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
 HUNG_ENDS_S = 10.0  # one that stands still
 RESTART_SAVES_S = 60.0  # a healthy one that is to be started again: nothing hurries it
+UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
 
 class Bedside:
@@ -26,6 +28,7 @@ class Bedside:
         self.launched = launched
         self.watch = watch
         self.stopped_for: Fault | None = None
+        self._stopped_at = 0.0
         self._course = course
         self._waiting: tuple[Fault, float] | None = (
             None  # a fault whose treatment can wait for the end of an epoch, and since when
@@ -46,12 +49,21 @@ class Bedside:
         if self.stopped_for is None:
             self._end_if_hung()
             self._end_if_it_pays(diagnosis)
+        elif time.monotonic() - self._stopped_at > UNENDABLE_S:
+            self._say_once("unendable", "the worker does not end, though it was killed: the kernel waits for a disk or a device.")
 
     def step(self) -> int:
         """That it is in, counted over all epochs: by the pulse, which knows more than was written."""
         began, beat = self.watch.journal.last(TrainingBegan), self.watch.beat()
         by_pulse = began.from_step + max(0, beat.step) if began is not None and beat is not None else 0
         return max(by_pulse, step_reached(self.watch.journal))
+
+    @property
+    def is_done(self) -> bool:
+        """It has trained to its end; how the process itself ended after that matters no more."""
+        told = self.watch.journal.last(TrainingEnded)
+        ended = self.launched.ended
+        return (told is not None and told.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
 
     def finish(self) -> tuple[ProcessEnded, Diagnosis]:
         assert self.launched.ended is not None
@@ -99,7 +111,7 @@ class Bedside:
             self._stop(starving, RESTART_SAVES_S)
 
     def _stop(self, fault: Fault, kill_after_s: float) -> None:
-        self.stopped_for = fault
+        self.stopped_for, self._stopped_at = fault, time.monotonic()
         self.launched.stop(kill_after_s)
 
     # --- what is worth a line ---

@@ -11,6 +11,7 @@ from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty
 from unstall.journal.events import (
     CheckpointCompleted,
+    DeviceSampled,
     EpochScored,
     HostSampled,
     RunStarted,
@@ -24,19 +25,25 @@ from unstall.supervisor.treatment import Patient, told_by
 
 # --- a stall ---
 
-LEAST_STALL_S = 20.0  # of a worker that idles
+LEAST_STALL_S = 20.0  # of a worker that idles where it has done so often what it does
+LEAST_FIRST_STALL_S = 120.0  # where it does it for the first time
 TIMES_LIMIT = 2.0  # the time after which it was looked at is given once more
-LEAST_BUSY_STALL_S = 900.0  # of one that computes: a first compilation may take long
+LEAST_BUSY_STALL_S = 900.0  # of one that computes, or whose device does: a first compilation may take long
+BUSY_PERCENT = 10.0  # of a device
 LEAST_STALL_OUTSIDE_S = 300.0  # before the training, where data is read and a model is built
 
 
 def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     """Whether waiting any longer is in vain. A stall is called by the run's own history; this is later."""
     now = current_stall(journal)
-    if now is not None and now.is_busy:
-        return seconds > max(LEAST_BUSY_STALL_S, TIMES_LIMIT * stall.limit_s)
-    outside = stall.phase in {"", "start", "between"}
-    return seconds > max(LEAST_STALL_OUTSIDE_S if outside else LEAST_STALL_S, TIMES_LIMIT * stall.limit_s)
+    devices = journal.since(DeviceSampled, stall.since)
+    if (now is not None and now.is_busy) or any((device.busy_percent or 0.0) >= BUSY_PERCENT for device in devices):
+        least = LEAST_BUSY_STALL_S
+    elif stall.phase in {"", "start", "between"}:
+        least = LEAST_STALL_OUTSIDE_S
+    else:
+        least = LEAST_FIRST_STALL_S if stall.usual_s is None else LEAST_STALL_S
+    return seconds > max(least, TIMES_LIMIT * stall.limit_s)
 
 
 # --- host memory ---

@@ -108,7 +108,7 @@ class Course:
 
     def _fault(self, bedside: Bedside) -> Fault | None:
         ended, diagnosis = bedside.finish()
-        if ended.exit_code == endings.DONE or self._end_is_wanted(bedside):
+        if bedside.is_done or self._end_is_wanted(bedside):
             return None
         return bedside.stopped_for or fault_of(self.patient(bedside), ended, bedside.step(), diagnosis)
 
@@ -204,7 +204,9 @@ class Course:
         ended = bedside.launched.ended
         assert ended is not None
         bedside.tell_the_end()
-        if ended.exit_code != endings.DONE and self._end_is_wanted(bedside):
+        if bedside.is_done:
+            return endings.DONE
+        if self._end_is_wanted(bedside):
             self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
             return endings.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
