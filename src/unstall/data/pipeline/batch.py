@@ -43,7 +43,9 @@ class Batch:
         The boxes of all examples are mapped at once: array by array it costs as much as for a single one.
         """
         batch = cls.empty(images, settings.most_boxes, epoch, step)
-        tiles, places, firsts = [], [], []
+        tiles: list[Tile] = []
+        places: list[int] = []
+        firsts: list[int] = []
         for place, each in enumerate(filled):
             if each.tiles:
                 batch.rows[place] = each.row
@@ -61,7 +63,9 @@ class Batch:
         """Few calls, and each of them over all boxes: it is done between two steps of a training."""
         subjects = [tile.subject for tile in tiles]
         counts = [len(subject.scene.boxes) for subject in subjects]
-        geometry = np.array([(*tile.placement.back, *tile.placement.target, place) for tile, place in zip(tiles, places, strict=True)])
+        geometry = np.array(
+            [(*tile.placement.back, *tile.placement.target, place) for tile, place in zip(tiles, places, strict=True)]
+        )
         geometry = np.repeat(geometry, counts, axis=0)
         mapped = on_canvas(np.concatenate([subject.scene.boxes for subject in subjects]), geometry[:, :4])
         cut, shown = inside(mapped, geometry[:, 4:8], least_kept_share)

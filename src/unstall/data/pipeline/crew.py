@@ -100,7 +100,11 @@ class Worker(threading.Thread):
             while (given := self._crew.next_job(self, filled)) is not None:
                 job, canvas = given
                 filled = self._crew.maker.fill(canvas, job.making.epoch, job.row, self.hand)
-                del given, job, canvas  # while it waits for the next it must not keep the arrays of this one from being used again
+                del (
+                    given,
+                    job,
+                    canvas,
+                )  # while it waits for the next it must not keep the arrays of this one from being used again
         finally:  # not caught: the interpreter shows it, and the consumer names it
             self.error = sys.exc_info()[1]
 
