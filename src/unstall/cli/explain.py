@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("explain", help=__doc__)
 @click.argument("cause")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the page as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the page")
 def command(cause: str, json_target: str | None) -> None:
     from unstall.diagnosis.pages import page, page_as_plain
     from unstall.report import json
