@@ -136,7 +136,9 @@ def test_what_fits_nothing_is_refused_with_the_nearest() -> None:
 
 
 def test_what_shares_nothing_has_no_nearest() -> None:
-    with pytest.raises(WrongInput, match=r"none of its 1 tensors has .* 'encoder.weight', for which .* Detectors: .*ssd300_vgg16"):
+    with pytest.raises(
+        WrongInput, match=r"none of its 1 tensors has .* 'encoder.weight', for which .* Detectors: .*ssd300_vgg16"
+    ):
         import_checkpoint(of_shapes({"encoder.weight": (3, 3)}))
 
 
