@@ -52,7 +52,7 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     from unstall.data.formats import read
     from unstall.data.pipeline import Pipeline, Settings
 
-    data = read(folder)
+    data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
     settings = Settings(batch_size=1, height_px=height, width_px=width, most_boxes=MOST_BOXES, for_training=False, workers=1)
@@ -258,6 +258,12 @@ def torchvision_alone(folder: Path, seeds: list[int], recipe: Recipe, say: Calla
 WAYS = {"unstall-jax": unstall_jax, "torchvision": torchvision_way, "torchvision-alone": torchvision_alone}
 
 
+def said(row: dict[str, Any]) -> None:
+    """For the process that waits, and for a person who does."""
+    for stream in (sys.stdout, sys.stderr):
+        print("ROW " + json.dumps(row), file=stream, flush=True)
+
+
 class Process:
     def __init__(self, way: str, seeds: list[int], wishes: argparse.Namespace) -> None:
         command = [sys.executable, "-m", "benchmarks.bccd", "--data", str(wishes.data), "--epochs", str(wishes.epochs)]
@@ -325,7 +331,7 @@ def main() -> None:
     if wishes.one:
         way, seeds = wishes.one
         WAYS[way](
-            wishes.data, [int(seed) for seed in seeds.split(",")], recipe, lambda row: print("ROW " + json.dumps(row), flush=True)
+            wishes.data, [int(seed) for seed in seeds.split(",")], recipe, said
         )  # fmt: skip
         return
     seeds = list(range(wishes.seeds))
@@ -336,8 +342,8 @@ def main() -> None:
     count = len(part(wishes.data, "train")[0].images)
     told = summary(rows, alone["step_s"], steps_of(count, recipe))
     show(told, recipe)
-    said = {"command": " ".join(["python -m benchmarks.bccd", *sys.argv[1:]]), "recipe": asdict(recipe), "alone": alone}
-    wishes.out.write_text(json.dumps({**said, "summary": told, "rows": rows}, indent=1) + "\n")
+    facts = {"command": " ".join(["python -m benchmarks.bccd", *sys.argv[1:]]), "recipe": asdict(recipe), "alone": alone}
+    wishes.out.write_text(json.dumps({**facts, "summary": told, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -176,6 +176,7 @@ def _scores(data: Any, found: list[dict[str, Any]]) -> dict[str, float]:
 def in_a_process(variant: str, backend: str) -> dict[str, Any]:
     # PASSIVE: on a machine that others use too, threads that wait for each other must not take its time.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend, "OMP_WAIT_POLICY": "PASSIVE"}
+    quiet["OMP_NUM_THREADS"] = "2"
     command = [sys.executable, "-m", "benchmarks.learning", "--here", "--variant", variant]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **quiet})
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -96,17 +96,17 @@ VARIANTS = {
     # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
     "retinanet_tiny": RetinaNetSettings(
         classes=6,
-        image_px=(128, 128),
-        anchor_sizes_px=tuple(three_sizes(px) for px in (12, 24, 48, 96, 192)),
+        image_px=(192, 192),
+        anchor_sizes_px=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
         box_loss="giou",
         trainable_stages=5,
         frozen_norms=False,
         group_norm=True,
         groups=8,
-        head_convs=2,
+        head_convs=1,
         blocks=(1, 1, 1, 1),
         width=16,
-        channels=64,
+        channels=48,
     ),
 }
 
