@@ -127,7 +127,11 @@ def jax_prepared(step: Any, state: list[Any], batch: Any) -> Prepared:
     def peak_gib() -> float:
         return float((jax.local_devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) / 2**30)
 
-    facts = {"compile_s": compile_s, "planned_gib": planned / 2**30, "flops": float(cost.get("flops", 0.0))}
+    own = compiled.cost_analysis() or {}  # what XLA's own kernels move; what a library moves is not in it
+    facts = {
+        "compile_s": compile_s, "planned_gib": planned / 2**30, "flops": float(cost.get("flops", 0.0)),
+        "bytes_of_own_kernels": float(own.get("bytes accessed", 0.0)),
+    }  # fmt: skip
     return Prepared(run, peak_gib, facts)
 
 
