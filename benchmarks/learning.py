@@ -15,11 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from unstall.settings import Settings, as_plain
 
 BACKENDS = ("tensorflow", "jax", "torch")
 NEEDED_AP50 = 0.90
@@ -28,23 +29,7 @@ MOST_COMPILE_S = 20.0
 HELD_OUT = 300  # pictures
 CACHE_BYTES = 2**30
 HELD_OUT_SEED = 1_000_003
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """AdamW with a warm-up and a cosine to 0; pictures are flipped."""
-
-    images: int = 3200
-    epochs: int = 7
-    batch_size: int = 16
-    rate: float = 2e-3
-    weight_decay: float = 1e-4
-    warm_up_steps: int = 100
-    clip_norm: float = 10.0
-    seed: int = 0
-
-
-RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe(), "ssd_tiny": Recipe(images=3000, epochs=20, rate=3e-3)}
+SEED = 0
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
@@ -56,74 +41,76 @@ def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> An
     return as_data_set(drafted(Shapes(count, width, height, seed), folder, {}), folder, "coco")
 
 
-def pipeline(data: Any, recipe: Recipe, image_px: tuple[int, int], for_training: bool) -> Any:
+def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
     from unstall.data.augment import Flip
     from unstall.data.pipeline import Pipeline, Settings
 
-    height, width = image_px
+    height, width = detector.settings.image_px
     return Pipeline(
         data,
         Settings(
-            batch_size=recipe.batch_size, height_px=height, width_px=width, most_boxes=10, for_training=for_training,
-            augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=recipe.seed, workers=1,
+            batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, most_boxes=10,
+            for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
+            workers=1,
         ),
     )  # fmt: skip
 
 
-def learn(variant: str, recipe: Recipe) -> dict[str, Any]:
+def learn(variant: str) -> dict[str, Any]:
     """One training and its score, on the backend of this process."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     import keras
 
     from unstall.detectors import build
+    from unstall.settings_sources import resolve
+    from unstall.training.step import Step
 
-    keras.utils.set_random_seed(recipe.seed)
+    settings = resolve({"model": variant}).settings
+    keras.utils.set_random_seed(SEED)
     detector = build(variant)
     image_px = detector.settings.image_px
     with tempfile.TemporaryDirectory() as folder:
-        train = shapes(recipe.images, recipe.seed, image_px, Path(folder) / "train")
+        train = shapes(settings.shapes, SEED, image_px, Path(folder) / "train")
         held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_px, Path(folder) / "held out")
-        trained = _train(detector, pipeline(train, recipe, image_px, for_training=True), recipe)
+        batches = pipeline(train, settings.batch_size, detector, for_training=True)
+        step = Step(detector, settings, settings.epochs * batches.steps_per_epoch)
+        trained = _train(step, batches, settings)
         began = time.monotonic()
-        found = _found(detector, pipeline(held_out, recipe, image_px, for_training=False))
+        with step.averaged():
+            found = _found(detector, pipeline(held_out, settings.batch_size, detector, for_training=False))
         scored = _scores(held_out, found)
-    return {"variant": variant, "backend": keras.backend.backend(), **trained, **scored, "detect_s": time.monotonic() - began}
+    told = {"variant": variant, "backend": keras.backend.backend(), "settings": as_plain(settings)}
+    return {**told, **trained, **scored, "detect_s": round(time.monotonic() - began, 1)}
 
 
-def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
-    import keras
+def _train(step: Any, batches: Any, settings: Settings) -> dict[str, Any]:
+    """By the step of `unstall train`, with the settings that it takes where nobody says otherwise."""
+    from unstall.training.fitting import fed
 
-    from unstall.training.fitting import Fitting, feed
-
-    steps = batches.steps_per_epoch
-    schedule = keras.optimizers.schedules.CosineDecay(
-        0.0, recipe.epochs * steps - recipe.warm_up_steps, warmup_target=recipe.rate, warmup_steps=recipe.warm_up_steps
-    )
-    fitting = Fitting(detector, recipe.seed)
-    optimizer = keras.optimizers.AdamW(schedule, weight_decay=recipe.weight_decay, global_clipnorm=recipe.clip_norm)
-    fitting.compile(optimizer)
     ends: list[float] = []
-    watch = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda batch, logs: ends.append(time.monotonic()),
-        on_epoch_end=lambda epoch, logs: print(f"  epoch {epoch + 1}: {_line(logs)}", file=sys.stderr, flush=True),
-    )
+    losses: list[float] = []
     began, processor_began = time.monotonic(), time.process_time()
-    with batches.batches(epochs=recipe.epochs) as stream:
-        history = fitting.fit(feed(stream), steps_per_epoch=steps, epochs=recipe.epochs, verbose=0, callbacks=[watch]).history
+    with batches.batches(epochs=settings.epochs) as stream:
+        for batch in stream:
+            losses.append(step(fed(batch)).read().loss)
+            ends.append(time.monotonic())
+            if len(ends) % batches.steps_per_epoch == 0:
+                print(f"  epoch {batch.epoch + 1}: loss {_mean(losses, batches):.4f}", file=sys.stderr, flush=True)
     step_s = float(np.median(np.diff(ends)))
     return {
-        "train_s": round(time.monotonic() - began, 1),
+        "train_s": round(ends[-1] - began, 1),
         "processor_s": round(time.process_time() - processor_began, 1),
         "compile_s": round(ends[0] - began - step_s, 1),
         "step_ms": round(1000 * step_s, 1),
         "steps": len(ends),
-        "parameters": sum(int(np.prod(variable.shape)) for variable in detector.variables),
-        "losses": [round(loss, 4) for loss in history["loss"]],
+        "parameters": sum(int(np.prod(variable.shape)) for variable in step.detector.variables),
+        "last_loss": round(_mean(losses, batches), 4),
     }
 
 
-def _line(logs: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in logs.items())
+def _mean(losses: list[float], batches: Any) -> float:
+    """Of the newest epoch."""
+    return float(np.mean(losses[-batches.steps_per_epoch :]))
 
 
 def _found(detector: Any, batches: Any) -> list[dict[str, Any]]:
@@ -189,6 +176,7 @@ def _scores(data: Any, found: list[dict[str, Any]]) -> dict[str, float]:
 def in_a_process(variant: str, backend: str) -> dict[str, Any]:
     # PASSIVE: on a machine that others use too, threads that wait for each other must not take its time.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend, "OMP_WAIT_POLICY": "PASSIVE"}
+    quiet["OMP_NUM_THREADS"] = "2"
     command = [sys.executable, "-m", "benchmarks.learning", "--here", "--variant", variant]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **quiet})
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -220,7 +208,7 @@ def main() -> None:
     wishes = parser.parse_args()
     if wishes.here:
         (variant,) = wishes.variant
-        print(json.dumps(learn(variant, RECIPES.get(variant, Recipe()))))
+        print(json.dumps(learn(variant)))
         return
     from unstall.detectors import variants
 
@@ -228,7 +216,7 @@ def main() -> None:
     for variant in wishes.variant or [name for name in variants() if name.endswith("_tiny")]:
         for backend in wishes.backend or BACKENDS:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
-            rows.append({**in_a_process(variant, backend), "recipe": asdict(RECIPES.get(variant, Recipe()))})
+            rows.append(in_a_process(variant, backend))
     show(rows)
     kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
     new = {(row["variant"], row["backend"]) for row in rows}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from unstall.backends import running_backend
 
 
@@ -41,3 +43,9 @@ def memory_in_use_bytes() -> int | None:
     if not tf.config.list_physical_devices("GPU"):
         return None
     return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
+
+
+@cache
+def is_on_processor() -> bool:
+    """Whether the backend that Keras runs on sees no card. Its devices do not change once it has started."""
+    return device() == "cpu"

@@ -6,7 +6,6 @@ trial on the embedded shapes: `python -m benchmarks.learning` holds them to AP50
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,8 +13,6 @@ from unstall.errors import WrongInput
 
 Optimizer = Literal["adamw", "sgd"]
 Schedule = Literal["cosine", "drops", "constant"]
-DROP = 0.1  # what the rate is multiplied by at each drop
-MOMENTUM = 0.9  # of SGD
 
 
 @dataclass(frozen=True)
@@ -30,18 +27,6 @@ class Recipe:
     weight_decay: float = 1e-4
     clip_norm: float = 10.0  # of all gradients together; 0: they are taken as they are
     average: float = 0.0  # weights are averaged over about 1 / (1 - average) steps; 0: they are not
-
-    def rate_at(self, step: int, steps: int) -> float:
-        """Of a training of so many steps. `schedule.Rate` computes the same inside a compiled step."""
-        warm_up = min(self.warm_up_steps, steps)
-        if step < warm_up:
-            return self.rate * step / warm_up
-        if self.schedule == "constant":
-            return self.rate
-        if self.schedule == "drops":
-            return self.rate * DROP ** sum(step >= share * steps for share in self.drops_at)
-        done = (step - warm_up) / max(1, steps - warm_up)
-        return self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
 _TWICE = (16 / 26, 22 / 26)
