@@ -5,8 +5,8 @@
 BCCD: 205 pictures of blood cells to learn from, 72 to be scored on, 640×480, made 512×384 (FOLDER is where it lies; else the
 folder bccd of UNSTALL_DATA). Both learn by the same recipe: the same pictures in the same order, flipped alike; all layers learn,
 norms too; AdamW, a warm-up and a cosine; bfloat16. Unstall runs on JAX, by the step of `unstall train`, seed after seed in one
-process: it compiles once, and that is counted with each seed. Torchvision's pictures lie on the device, its seeds run side by side;
-what one of its steps takes alone is measured before, and both times are told.
+process: it compiles once, and that is counted with each seed. Torchvision's pictures lie on the device, its seeds run side by
+side; what one of its steps takes alone is measured before, and both times are told.
 """
 
 from __future__ import annotations
