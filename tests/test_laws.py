@@ -122,7 +122,16 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize(
-    "command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass", "train --show-settings"]
+    "command",
+    [
+        "causes",
+        "explain generator_blocked",
+        "runs",
+        "attach PID",
+        "run -- PYTHON -c pass",
+        "train --show-settings",
+        "train --models",
+    ],
 )
 def test_no_command_loads_a_framework(command: str) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
