@@ -10,4 +10,4 @@ from tests.detectors.specs import assert_holds
 
 @BACKENDS
 def test_fitting_is_as_specified(backend: str) -> None:
-    assert_holds(backend, Path(__file__).with_name("fitting_spec.py"))
+    assert_holds(backend, *(Path(__file__).with_name(name) for name in ("fitting_spec.py", "keras_optimizer_spec.py")))

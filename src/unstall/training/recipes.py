@@ -32,7 +32,7 @@ class Recipe:
     average: float = 0.0  # weights are averaged over about 1 / (1 - average) steps; 0: they are not
 
     def rate_at(self, step: int, steps: int) -> float:
-        """Of a training of so many steps. `schedule.Rate` computes the same inside a compiled step."""
+        """Of a training of so many steps. `keras_optimizer.Rate` computes the same inside a compiled step."""
         warm_up = min(self.warm_up_steps, steps)
         if step < warm_up:
             return self.rate * step / warm_up
