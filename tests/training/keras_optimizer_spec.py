@@ -5,8 +5,8 @@ from __future__ import annotations
 import keras
 import pytest
 
-from unstall.training.recipes import RECIPES, Recipe
 from unstall.training.keras_optimizer import Rate, optimizer_of
+from unstall.training.recipes import RECIPES, Recipe
 
 STEPS = 4000
 
