@@ -180,9 +180,10 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
 
 def repair_line(repair: dict[str, Any]) -> str:
     """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
-    number = f"{repair['attempt']}: " if repair["attempt"] else ""
+    if not repair["attempt"]:
+        return f"before the first step: {changes(repair)}"
     outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
-    return f"{number}{repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+    return f"{repair['attempt']}: {repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
 
 
 def changes(repair: dict[str, Any]) -> str:
