@@ -91,7 +91,7 @@ def grid() -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True, width=8)
+    table.add_column(style="dim", no_wrap=True, min_width=8)
     table.add_column(overflow="fold")
     return table
 
