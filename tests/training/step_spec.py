@@ -117,6 +117,16 @@ def test_parts_give_the_update_of_the_whole_batch(variant: str) -> None:
             assert furthest(step.arrays(), after, kind) < 1e-5, kind
 
 
+@pytest.mark.skipif(keras.backend.backend() != "jax" or not IS_EVERY, reason="JAX alone has two ways, and compiles both")
+def test_parts_in_a_loop_as_on_an_accelerator_give_what_they_give_one_by_one() -> None:
+    loop, pieces = made(settings=IN_PARTS), made(settings=IN_PARTS)
+    assert loop.stepping.is_in_pieces and pieces.stepping.is_in_pieces, "this test is for a CPU"
+    loop.stepping.is_in_pieces = False
+    (one,), (other,) = taken(loop, 1), taken(pieces, 1)
+    assert one.losses == pytest.approx(other.losses, rel=1e-5)
+    assert furthest(loop.arrays(), pieces.arrays()) < 1e-5  # norms learn part after part, and their statistics are among these
+
+
 # --- going on ---
 
 
