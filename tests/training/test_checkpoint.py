@@ -282,6 +282,14 @@ def test_a_process_killed_while_saving_leaves_a_whole_checkpoint(tmp_path: Path)
     assert last > 1
 
 
+def test_one_that_was_to_be_replaced_is_taken_back_where_the_next_never_came(tmp_path: Path) -> None:
+    """As after a kill between the two: it had been renamed."""
+    checkpoints = saved(tmp_path, 1)
+    (tmp_path / "step-000000001").rename(tmp_path / ".step-000000001.before")
+    assert_is(checkpoints.newest(), 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-000000001"]
+
+
 # --- when one is due ---
 
 
