@@ -21,6 +21,7 @@ COLOUR = {
     "done": "green",
     "running": "green",
 }
+SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -53,7 +54,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     from rich.text import Text
 
     table = grid()
-    table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
+    label = SHORT.get(story["state"], story["state"])
+    table.add_row(Text(label, style=COLOUR.get(story["state"], "bold")), headline(story))
     verdicts = story["verdicts"]
     for index, verdict in enumerate(verdicts):
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
