@@ -178,6 +178,20 @@ def test_an_update_that_is_not_finite_is_not_applied() -> None:
     step.restore(healthy)
 
 
+@pytest.mark.skipif(not IS_EVERY, reason="to compile another takes long; how the scale moves is specified by itself")
+def test_in_float16_an_overflow_halves_the_scale_and_is_no_fault() -> None:
+    step = made(settings=replace(SETTINGS, precision="float16"), precision="mixed_float16")
+    before = step.arrays()
+    step.restore({**before, "loss_scale": np.array(2.0**24, np.float32)})
+    (told,) = taken(step, 1)
+    assert not told.is_applied and told.is_overflow and np.isfinite(told.loss) and told.loss_scale == 2.0**24
+    after = step.arrays()
+    assert after["loss_scale"] == 2.0**23
+    assert [name for name in same_bits(after, before) if name not in ("loss_scale", "iteration")] == []
+    step.restore(before)
+    assert all(each.is_applied and each.loss_scale == 2.0**15 for each in taken(step))
+
+
 # --- averages, statistics, frozen layers ---
 
 
@@ -196,6 +210,32 @@ def test_the_detector_shows_the_averages_and_then_its_own_weights() -> None:
             step(given(0))
     assert shown("weights")
     assert same_bits(step.arrays(), arrays) == []
+
+
+class Looking(keras.Model):
+    """Keras predicts with it, and does with its variables as it does with those of any model."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__()
+        self.detector = step.detector
+        self.built = True
+
+    def call(self, images: Any) -> Any:
+        return self.detector.prepared(images)
+
+
+@pytest.mark.parametrize("average_decay", [0.9, 0.0])
+def test_keras_may_predict_meanwhile_and_the_state_is_as_before(average_decay: float) -> None:
+    step = made(settings=replace(SETTINGS, average_decay=average_decay))
+    before = step.arrays()
+    with step.averaged():
+        for _ in range(2):
+            Looking(step).predict_on_batch(given(0)["images"])
+    assert same_bits(step.arrays(), before) == []
+    shown = [keras.ops.convert_to_numpy(variable.value) for variable in step.program.variables.values()]
+    assert all(
+        value.tobytes() == before[f"weights/{name}"].tobytes() for name, value in zip(step.program.variables, shown, strict=True)
+    )
 
 
 def test_what_learns_changes_and_what_is_frozen_has_no_state_and_stays() -> None:

@@ -81,6 +81,19 @@ def test_a_loss_that_rises_for_good_is_one_once_it_has_stayed_high(factor: float
     assert found is not None and 1000 + SUSTAINED_STEPS <= found <= 1000 + SUSTAINED_STEPS + 20
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_where_most_batches_have_nothing_to_find_nothing_is_concluded(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    assert first_divergence(np.where(random.random(3000) < 0.5, 0.0, random.lognormal(0, 1, 3000))) is None
+
+
+@pytest.mark.parametrize("after", [20, 25, 60])
+def test_a_loss_far_above_that_of_the_first_steps_is_one_even_in_warm_up(after: int) -> None:
+    losses = np.concatenate([np.full(after, 40.0), np.full(300, 260.0)])
+    found = first_divergence(losses, warm_up_steps=500)
+    assert found is not None and found <= after + SUSTAINED_STEPS + 20
+
+
 def test_it_is_told_since_when_and_against_what() -> None:
     divergence, told = Divergence(0), None
     for step in range(600):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 State = dict[str, jax.Array]
 
 
+class Sums(NamedTuple):
+    """Over the parts of a batch that are done."""
+
+    losses: jax.Array
+    gradients: State
+
+
 class JaxStepping:
     def __init__(self, program: Program, state: Arrays) -> None:
         self.program = program
@@ -27,12 +34,29 @@ class JaxStepping:
         self.fixed: State = {}
         self.function = jax.jit(self._run, donate_argnums=0)
         self._changing = list(program.changing.items())
+        self._is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
+        self._counted, self._begun = jax.jit(self._count), jax.jit(self._nothing)
+        self._added = jax.jit(self._add, donate_argnums=0)
+        self._finished = jax.jit(self._finish, donate_argnums=0)
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> jax.Array:
-        self.state, told = self.function(self.state, self.fixed, batch, np.float32(rate), key)
+        take = self._in_pieces if self._is_in_pieces else self.function
+        self.state, told = take(self.state, self.fixed, batch, np.float32(rate), key)
         self._show("weights")
         return told
+
+    def _in_pieces(self, state: State, fixed: State, batch: Arrays, rate: np.float32, key: np.ndarray) -> tuple[State, jax.Array]:
+        """The same by a function for each part: inside of a loop XLA has no quick convolution for a CPU (jax-ml/jax#12868), and
+        takes ten times as long."""
+        size = self.program.micro_batch
+        firsts = [np.int32(first) for first in range(0, size * self.program.micro_batches, size)]
+        parts = [({name: each[first : first + size] for name, each in batch.items()}, first) for first in firsts]
+        counts = sum(self._counted(state, fixed, *part, key) for part in parts)
+        sums, statistics = self._begun(state), self._statistics(state)
+        for part in parts:
+            sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
+        return self._finished(state, sums, statistics, rate)  # type: ignore[no-any-return]
 
     def lowered(self, batch: dict[str, Any], sharding: Any = None) -> Any:
         """The step before it is compiled, for a batch of such shapes and kinds, on this device or (by its sharding) another."""
@@ -81,46 +105,63 @@ class JaxStepping:
         for name, variable in self._changing:
             variable._direct_assign(self.state[f"{kind}/{name}"])
 
+    # --- what is compiled ---
+
     def _run(self, state: State, fixed: State, batch: State, rate: jax.Array, key: jax.Array) -> tuple[State, jax.Array]:
         program = self.program
-        weights, statistics, others = (
-            {name: found[f"weights/{name}"] for name in names}
-            for names, found in ((program.trained, state), (program.statistics, state), (program.fixed, fixed))
-        )
-
-        def losses(weights: State, statistics: State, part: State, draw: Draw, counts: Any) -> tuple[jax.Array, Computed]:
-            return program.losses({**weights, **statistics, **others}, part, draw, counts, scale_of(state, program.rules))
-
-        def counted(part: State, draw: Draw) -> jax.Array:
-            return program.counts({**weights, **statistics, **others}, part, draw)
-
-        differentiated = jax.value_and_grad(losses, has_aux=True)
+        statistics = self._statistics(state)
         if program.micro_batches == 1:
-            (_, computed), gradients = differentiated(weights, statistics, batch, Draw(key), None)
-        else:
-            computed, gradients = self._in_parts(differentiated, counted, weights, statistics, batch, key)
-        return program.updated(state, gradients, computed, rate)
-
-    def _in_parts(
-        self, differentiated: Any, counted: Any, weights: State, statistics: State, batch: State, key: jax.Array
-    ) -> tuple[Computed, State]:
-        """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
-        number, size = self.program.micro_batches, self.program.micro_batch
+            computed, gradients = self._differentiated(state, fixed, statistics, batch, Draw(key), None)
+            return program.updated(state, gradients, computed, rate)
+        number, size = program.micro_batches, program.micro_batch
         parts = jax.tree.map(lambda each: each.reshape(number, size, *each.shape[1:]), batch)
         given = parts, jnp.arange(number, dtype="int32") * size
 
         def count(_: None, given: tuple[State, jax.Array]) -> tuple[None, jax.Array]:
-            part, first = given
-            return None, counted(part, Draw(key, first))
+            return None, self._count(state, fixed, *given, key)
 
-        def add(so_far: tuple[Computed, State], given: tuple[State, jax.Array]) -> tuple[tuple[Computed, State], None]:
-            part, first = given
-            before, gradients = so_far
-            (_, computed), more = differentiated(weights, before.statistics, part, Draw(key, first), counts)
-            sums = Computed(before.losses + computed.losses, computed.statistics)
-            return (sums, jax.tree.map(jnp.add, gradients, more)), None
+        def add(so_far: tuple[Sums, State], given: tuple[State, jax.Array]) -> tuple[tuple[Sums, State], None]:
+            return self._add(*so_far, state, fixed, *given, key, counts), None
 
         counts = jnp.sum(jax.lax.scan(count, None, given)[1], axis=0)
-        nothing = Computed(jnp.zeros_like(counts), statistics), jax.tree.map(jnp.zeros_like, weights)
-        (computed, gradients), _ = jax.lax.scan(add, nothing, given)
+        (sums, statistics), _ = jax.lax.scan(add, (self._nothing(state), statistics), given)
+        return self._finish(state, sums, statistics, rate)
+
+    def _count(self, state: State, fixed: State, part: State, first: jax.Array, key: jax.Array) -> jax.Array:
+        return self.program.counts(self._values(state, fixed), part, Draw(key, first))
+
+    def _nothing(self, state: State) -> Sums:
+        weights = {name: state[f"weights/{name}"] for name in self.program.trained}
+        return Sums(jnp.zeros(len(self.program.detector.loss_names)), jax.tree.map(jnp.zeros_like, weights))
+
+    def _add(
+        self, sums: Sums, statistics: State, state: State, fixed: State, part: State, first: jax.Array, key: jax.Array,
+        counts: jax.Array,
+    ) -> tuple[Sums, State]:  # fmt: skip
+        """A part of the batch: its losses, shared by what the whole batch holds, and its gradients are added to those before."""
+        computed, gradients = self._differentiated(state, fixed, statistics, part, Draw(key, first), counts)
+        return jax.tree.map(jnp.add, sums, Sums(computed.losses, gradients)), computed.statistics
+
+    def _finish(self, state: State, sums: Sums, statistics: State, rate: jax.Array) -> tuple[State, jax.Array]:
+        return self.program.updated(state, sums.gradients, Computed(sums.losses, statistics), rate)
+
+    def _differentiated(
+        self, state: State, fixed: State, statistics: State, part: State, draw: Draw, counts: jax.Array | None
+    ) -> tuple[Computed, State]:
+        program = self.program
+        values = {**self._values(state, fixed), **statistics}
+
+        def losses(weights: State) -> tuple[jax.Array, Computed]:
+            return program.losses({**values, **weights}, part, draw, counts, scale_of(state, program.rules))
+
+        weights = {name: values[name] for name in program.trained}
+        (_, computed), gradients = jax.value_and_grad(losses, has_aux=True)(weights)
         return computed, gradients
+
+    def _values(self, state: State, fixed: State) -> State:
+        """Of the detector's variables."""
+        everything = {**state, **fixed}
+        return {name: everything[f"weights/{name}"] for name in self.program.variables}
+
+    def _statistics(self, state: State) -> State:
+        return {name: state[f"weights/{name}"] for name in self.program.statistics}

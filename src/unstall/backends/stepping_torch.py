@@ -3,6 +3,7 @@ whether an update is applied is decided on the device, so that nobody waits for 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,20 @@ class TorchStepping:
         own = {f"weights/{name}": variable.value for name, variable in program.variables.items()}
         made = {name: ops.convert_to_tensor(value.copy()) for name, value in state.items() if name not in own}
         self._state: Tensors = {**own, **made}
+        # Batches may not be written to, and a step does not.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor:
-        tensors = {name: ops.convert_to_tensor(array) for name, array in batch.items()}
-        computed, gradients = self._differentiated(tensors, ops.convert_to_tensor(key))
+        tensors = {name: self._put(array) for name, array in batch.items()}
+        computed, gradients = self._differentiated(tensors, self._put(key))
         with torch.no_grad():
             return self._update(computed, gradients, rate)
+
+    def _put(self, array: np.ndarray) -> torch.Tensor:
+        """On the device, by way of memory that it reads by itself: of other memory a copy waits for all that is under way."""
+        tensor, device = torch.from_numpy(array), self._state["updates"].device
+        return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
     def arrays(self) -> Arrays:
         return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in self._state.items()}
@@ -120,8 +128,9 @@ class TorchStepping:
             slots = [self._all(slot, names) for slot in SLOTS[rules.optimizer]]
             own = [of_name[name] for name in names]
             if rules.optimizer == "sgd":
+                kept = slots if rules.momentum else [[]]  # without momentum nothing is remembered
                 torch._fused_sgd_(
-                    weights, own, *slots, weight_decay=decay, momentum=rules.momentum, lr=rate, dampening=0.0, nesterov=False,
+                    weights, own, *kept, weight_decay=decay, momentum=rules.momentum, lr=rate, dampening=0.0, nesterov=False,
                     maximize=False, is_first_step=False, grad_scale=divisor, found_inf=is_skipped,
                 )  # fmt: skip
             else:

@@ -38,7 +38,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new = Probe(run)
     probe.set_current(new)
     os.register_at_fork(after_in_child=new.stop)
-    atexit.register(_ended, new)
+    atexit.register(ended, new)
     new.shield.call("ptrace permission", _allow_stack_samples)
     new.shield.call("errors", exceptions.install, new)
     new.shield.call("own signals", own_signals.install, new)
@@ -49,7 +49,8 @@ def begin(run: RunFolder) -> Optional[Probe]:
     return new
 
 
-def _ended(probe_: Probe) -> None:
+def ended(probe_: Probe) -> None:
+    """The program comes to its orderly end."""
     if os.getpid() == probe_.pid and probe_.active:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop

@@ -50,7 +50,7 @@ class Program:
 
     def first_state(self) -> dict[str, np.ndarray]:
         """Of everything that a step changes, and of what it reads (`weights/…`)."""
-        weights = {name: np.array(ops.convert_to_numpy(variable)) for name, variable in self.variables.items()}
+        weights = {name: np.array(ops.convert_to_numpy(variable.value)) for name, variable in self.variables.items()}
         trained, changing = ({name: weights[name] for name in names} for names in (self.trained, self.changing))
         own = first_state(trained, changing, self.rules)
         return {**{f"weights/{name}": value for name, value in weights.items()}, **own}

@@ -45,6 +45,7 @@ class Scoring:
         """By the weights that the detector holds."""
         data, classes = self._lessons.validation, self._lessons.classes
         assert data is not None
+        self._line.works("detecting", 0, len(data.examples))
         with telling.phase("validate"):
             progress = Validating(self._line, self._interruption, self._batch_size)
             evaluation = evaluate(self._detecting, data, classes, self._batch_size, progress).as_plain()
@@ -60,6 +61,7 @@ class Scoring:
     def draw(self) -> None:
         """A few pictures of what the best weights find."""
         if self._lessons.validation is not None:
+            self._line.works("drawing pictures", 0, 0)
             with telling.phase("predict"):
                 self._results.take_best()
                 made = pictures(self._detecting, self._lessons.validation, self._lessons.classes, self._batch_size)

@@ -6,6 +6,7 @@ never stopped.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ LEAST_USUAL_STEPS = 50
 RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches are no divergence
 SUSTAINED_STEPS = 100  # that it must stay high
 FACTOR = 2.0  # of the usual loss
-FACTOR_IN_WARM_UP = 4.0  # while the rate still rises, a loss may rise with it for a while
+FACTOR_AT_FIRST = 4.0  # while the rate still rises, or too little is known, a loss may rise for a while
 SPREADS = 10.0  # standard deviations, as far as the median deviation tells them
 DEVIATIONS = 1.4826  # median deviations in a standard deviation of normal noise
 
@@ -68,6 +69,7 @@ class Divergence:
         self._warm_up_steps = warm_up_steps
         self._usual: deque[float] = deque(maxlen=USUAL_STEPS)
         self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
+        self._first: float | None = None  # the loss of the first steps: who has learned nothing yet does no worse
         self._since: int | None = None
 
     @property
@@ -78,13 +80,12 @@ class Divergence:
     def see(self, step: int, loss: float) -> Diverged | None:
         leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
         self._recent.append(loss)
+        recent = float(np.median(self._recent))
         if leaving is None:
+            self._first = recent
             return None
-        if len(self._usual) < LEAST_USUAL_STEPS:
-            self._usual.append(leaving)
-            return None
-        usual, recent = float(np.median(self._usual)), float(np.median(self._recent))
-        if recent <= self._limit(step, usual):
+        usual, limit = self._usual_and_limit(step)
+        if recent <= limit:
             self._since = None
             self._usual.append(leaving)
             return None
@@ -93,15 +94,22 @@ class Divergence:
         began = self._since - RECENT_STEPS // 2 + 1  # half of the last steps were high by then
         return Diverged(recent, usual, began) if step - self._since >= SUSTAINED_STEPS else None
 
-    def _limit(self, step: int, usual: float) -> float:
+    def _usual_and_limit(self, step: int) -> tuple[float, float]:
+        """No limit where most batches have no loss at all: there is little to find in them."""
+        if len(self._usual) < LEAST_USUAL_STEPS:
+            first = self._first or 0.0
+            return first, FACTOR_AT_FIRST * abs(first) if first else math.inf
+        usual = float(np.median(self._usual))
+        if not usual:
+            return usual, math.inf
         spread = DEVIATIONS * float(np.median(np.abs(np.asarray(self._usual) - usual)))
-        factor = FACTOR_IN_WARM_UP if step < self._warm_up_steps else FACTOR
-        return usual + max(SPREADS * spread, (factor - 1) * abs(usual))
+        factor = FACTOR_AT_FIRST if step < self._warm_up_steps else FACTOR
+        return usual, usual + max(SPREADS * spread, (factor - 1) * abs(usual))
 
     def as_plain(self) -> dict[str, Any]:
-        return {"usual": list(self._usual), "recent": list(self._recent), "since": self._since}
+        return {"usual": list(self._usual), "recent": list(self._recent), "first": self._first, "since": self._since}
 
     def restore(self, plain: dict[str, Any]) -> None:
         self._usual.extend(plain["usual"])
         self._recent.extend(plain["recent"])
-        self._since = plain["since"]
+        self._first, self._since = plain.get("first"), plain["since"]

@@ -5,6 +5,7 @@ Only what must be there first is imported above: the backend is chosen, and sign
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -18,6 +19,7 @@ from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
 from unstall.errors import UnstallError
 from unstall.inside import begin as probing
+from unstall.inside import probe
 from unstall.journal.events import MemoryExhausted, TrainingEnded
 from unstall.report.training_line import say
 from unstall.runs import RunFolder
@@ -41,6 +43,8 @@ def work(run: RunFolder, is_quiet: bool) -> int:
     except UnstallError as error:
         say(f"unstall: {error}")
         return error.exit_code
+    if ending == INTERRUPTED:
+        worker.leave()
     if ending == DONE and not is_quiet:
         worker.show_results()
     return ending
@@ -111,6 +115,16 @@ class Worker:
             )
         )
         say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
+
+    def leave(self) -> None:
+        """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds."""
+        current = probe.current()
+        if current is not None:
+            probing.ended(current)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        os._exit(INTERRUPTED)
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
