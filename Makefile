@@ -63,8 +63,8 @@ check: $(VENV)/.ready-for-test
 	$(BIN)/mypy
 	$(BIN)/python docs/generate.py --check
 
-# Two lanes beside each other: the tests of the watching half wait much and compute little, those of detectors compute on one core.
-# In each one run for each backend, and in the first one for what needs no framework.
+# Two lanes beside each other, of about the same length: the tests of the watching half wait much and compute little, those of
+# detectors compute on one core. One run for each backend, and one for what needs no framework; JAX's tests of both halves are few.
 LEARNING := tests/detectors tests/training
 
 tests: $(VENV)/.ready-for-test
@@ -73,12 +73,11 @@ tests: $(VENV)/.ready-for-test
 tests-watching: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m "not tensorflow and not jax and not torch"
 	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
-	$(BIN)/pytest -m jax $(addprefix --ignore=,$(LEARNING))
 	$(BIN)/pytest -m torch $(addprefix --ignore=,$(LEARNING))
 
 tests-learning: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m torch $(LEARNING)
-	$(BIN)/pytest -m jax $(LEARNING)
+	$(BIN)/pytest -m jax
 	$(BIN)/pytest -m tensorflow $(LEARNING)
 
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.

@@ -10,7 +10,9 @@ one run at a time.
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 import sys
 import threading
 import time
@@ -162,8 +164,8 @@ def keras_pydataset(folder: Path, augmented: bool) -> Iterator[int]:
 # --- Unstall, and the limit ---------------------------------------------------------------------------------------
 
 
-def unstall_batches(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0) -> Any:
-    import cv2
+def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0, cache: str = "cache") -> Any:
+    from PIL import Image
 
     from unstall.data.augment import Flip, IoUCrop, Photometric
     from unstall.data.example import DataSet, Example, ImageSource, Origin
@@ -172,7 +174,7 @@ def unstall_batches(folder: Path, augmented: bool, engine: Any, cache_bytes: int
     examples = []
     for index, path in enumerate(images(folder)):
         if index == 0:
-            height, width = cv2.imread(str(path)).shape[:2]  # type: ignore[union-attr]
+            width, height = Image.open(path).size
         none = np.zeros(BOXES, np.bool_)
         scaled = boxes_of(index) * (width, height, width, height)
         classes = np.zeros(BOXES, np.int32)
@@ -183,42 +185,52 @@ def unstall_batches(folder: Path, augmented: bool, engine: Any, cache_bytes: int
         width_px=SIDE_PX,
         augmentations=(Photometric(), IoUCrop(), Flip()) if augmented else (),
         engine=engine,
-        workers=2,
         cache_bytes=cache_bytes,
-        cache_folder=folder.parent / "cache",
+        cache_folder=folder.parent / cache,
     )
-    return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), wish).batches(epochs=None)
+    return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), wish)
 
 
 def unstall_threads(folder: Path, augmented: bool) -> Iterator[int]:
-    for batch in unstall_batches(folder, augmented, "threads"):
+    for batch in unstall_pipeline(folder, augmented, "threads").batches(epochs=None):
         yield len(batch.images)
 
 
 def unstall_tfdata(folder: Path, augmented: bool) -> Iterator[int]:
-    for batch in unstall_batches(folder, augmented, "tf.data"):
+    for batch in unstall_pipeline(folder, augmented, "tf.data").batches(epochs=None):
         yield len(batch.images)
 
 
 def unstall_disk_cache(folder: Path, augmented: bool) -> Iterator[int]:
     """Every epoch but the first, with a cache on disk of the images at the size that they are needed in."""
-    for batch in unstall_batches(folder, augmented, "threads", cache_bytes=2**30):
+    for batch in unstall_pipeline(folder, augmented, "threads", cache_bytes=2**30).batches(epochs=None):
         if batch.epoch > 0:
             yield len(batch.images)
 
 
-def limit(folder: Path, augmented: bool) -> Iterator[int]:
+def unstall_five_epochs(folder: Path, augmented: bool) -> Iterator[int]:
+    """Trainings of five epochs, each with such a cache that is empty at its beginning: filling it is part of the time."""
+    while True:
+        shutil.rmtree(folder.parent / "cache-of-one-training", ignore_errors=True)
+        pipeline = unstall_pipeline(folder, augmented, "threads", cache_bytes=2**30, cache="cache-of-one-training")
+        with pipeline.batches(epochs=5) as batches:
+            for batch in batches:
+                yield len(batch.images)
+
+
+def limit(folder: Path, augmented: bool, part: int = 1) -> Iterator[int]:
     """Decoding alone: bytes in memory, the quickest decoder, each thread into the same warm buffer, nothing else done."""
     import simplejpeg
 
     encoded = [path.read_bytes() for path in images(folder)]
     height, width, _, _ = simplejpeg.decode_jpeg_header(encoded[0])
-    counts = [0, 0]
+    shape, counts = (math.ceil(height / part), math.ceil(width / part), 3), [0, 0]
 
     def decode(number: int) -> None:
-        buffer, index = np.empty((height, width, 3), np.uint8), number
+        buffer, index = np.empty(shape, np.uint8), number
         while True:
-            simplejpeg.decode_jpeg(encoded[index % len(encoded)], "RGB", buffer=buffer)
+            one = encoded[index % len(encoded)]
+            simplejpeg.decode_jpeg(one, "RGB", min_height=shape[0], min_width=shape[1], buffer=buffer)
             counts[number], index = counts[number] + 1, index + 1
 
     for number in range(2):
@@ -231,6 +243,11 @@ def limit(folder: Path, augmented: bool) -> Iterator[int]:
         before = now
 
 
+def limit_at_an_eighth(folder: Path, augmented: bool) -> Iterator[int]:
+    """One pixel of each block of 64: what is left is reading the bits, which no decoder can leave out."""
+    return limit(folder, augmented, part=8)
+
+
 WAYS: dict[str, Callable[[Path, bool], Iterator[int]]] = {
     "plain loop": plain_loop,
     "AUTOTUNE recipe": autotune,
@@ -239,7 +256,9 @@ WAYS: dict[str, Callable[[Path, bool], Iterator[int]]] = {
     "Unstall threads": unstall_threads,
     "Unstall tf.data": unstall_tfdata,
     "Unstall disk cache": unstall_disk_cache,
+    "Unstall disk cache, 5 epochs": unstall_five_epochs,
     "limit": limit,
+    "limit at an eighth": limit_at_an_eighth,
 }
 
 

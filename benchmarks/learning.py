@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from unstall.training.recipes import Recipe, recipe_of
 
 BACKENDS = ("tensorflow", "jax", "torch")
 NEEDED_AP50 = 0.90
@@ -28,23 +30,8 @@ MOST_COMPILE_S = 20.0
 HELD_OUT = 300  # pictures
 CACHE_BYTES = 2**30
 HELD_OUT_SEED = 1_000_003
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """AdamW with a warm-up and a cosine to 0; pictures are flipped."""
-
-    images: int = 3200
-    epochs: int = 7
-    batch_size: int = 16
-    rate: float = 2e-3
-    weight_decay: float = 1e-4
-    warm_up_steps: int = 100
-    clip_norm: float = 10.0
-    seed: int = 0
-
-
-RECIPES: dict[str, Recipe] = {"retinanet_tiny": Recipe(), "ssd_tiny": Recipe(images=3000, epochs=20, rate=3e-3)}
+PICTURES = 4000  # to learn from: each is seen as often as the variant's recipe has epochs
+SEED = 0
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
@@ -56,52 +43,52 @@ def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> An
     return as_data_set(drafted(Shapes(count, width, height, seed), folder, {}), folder, "coco")
 
 
-def pipeline(data: Any, recipe: Recipe, image_px: tuple[int, int], for_training: bool) -> Any:
+def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
     from unstall.data.augment import Flip
     from unstall.data.pipeline import Pipeline, Settings
 
-    height, width = image_px
+    height, width = detector.settings.image_px
     return Pipeline(
         data,
         Settings(
-            batch_size=recipe.batch_size, height_px=height, width_px=width, most_boxes=10, for_training=for_training,
-            augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=recipe.seed, workers=1,
+            batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, most_boxes=10,
+            for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
+            workers=1,
         ),
     )  # fmt: skip
 
 
-def learn(variant: str, recipe: Recipe) -> dict[str, Any]:
+def learn(variant: str) -> dict[str, Any]:
     """One training and its score, on the backend of this process."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     import keras
 
     from unstall.detectors import build
 
-    keras.utils.set_random_seed(recipe.seed)
+    recipe = recipe_of(variant)
+    keras.utils.set_random_seed(SEED)
     detector = build(variant)
     image_px = detector.settings.image_px
     with tempfile.TemporaryDirectory() as folder:
-        train = shapes(recipe.images, recipe.seed, image_px, Path(folder) / "train")
+        train = shapes(PICTURES, SEED, image_px, Path(folder) / "train")
         held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_px, Path(folder) / "held out")
-        trained = _train(detector, pipeline(train, recipe, image_px, for_training=True), recipe)
+        trained = _train(detector, pipeline(train, recipe.batch_size, detector, for_training=True), recipe)
         began = time.monotonic()
-        found = _found(detector, pipeline(held_out, recipe, image_px, for_training=False))
+        found = _found(detector, pipeline(held_out, recipe.batch_size, detector, for_training=False))
         scored = _scores(held_out, found)
-    return {"variant": variant, "backend": keras.backend.backend(), **trained, **scored, "detect_s": time.monotonic() - began}
+    told = {"variant": variant, "backend": keras.backend.backend(), "recipe": asdict(recipe), "pictures": PICTURES}
+    return {**told, **trained, **scored, "detect_s": round(time.monotonic() - began, 1)}
 
 
 def _train(detector: Any, batches: Any, recipe: Recipe) -> dict[str, Any]:
     import keras
 
     from unstall.training.fitting import Fitting, feed
+    from unstall.training.keras_optimizer import optimizer_of
 
     steps = batches.steps_per_epoch
-    schedule = keras.optimizers.schedules.CosineDecay(
-        0.0, recipe.epochs * steps - recipe.warm_up_steps, warmup_target=recipe.rate, warmup_steps=recipe.warm_up_steps
-    )
-    fitting = Fitting(detector, recipe.seed)
-    optimizer = keras.optimizers.AdamW(schedule, weight_decay=recipe.weight_decay, global_clipnorm=recipe.clip_norm)
-    fitting.compile(optimizer)
+    fitting = Fitting(detector, SEED)
+    fitting.compile(optimizer_of(recipe, recipe.epochs * steps))
     ends: list[float] = []
     watch = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: ends.append(time.monotonic()),
@@ -189,6 +176,7 @@ def _scores(data: Any, found: list[dict[str, Any]]) -> dict[str, float]:
 def in_a_process(variant: str, backend: str) -> dict[str, Any]:
     # PASSIVE: on a machine that others use too, threads that wait for each other must not take its time.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend, "OMP_WAIT_POLICY": "PASSIVE"}
+    quiet["OMP_NUM_THREADS"] = "2"
     command = [sys.executable, "-m", "benchmarks.learning", "--here", "--variant", variant]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **quiet})
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -220,7 +208,7 @@ def main() -> None:
     wishes = parser.parse_args()
     if wishes.here:
         (variant,) = wishes.variant
-        print(json.dumps(learn(variant, RECIPES.get(variant, Recipe()))))
+        print(json.dumps(learn(variant)))
         return
     from unstall.detectors import variants
 
@@ -228,7 +216,7 @@ def main() -> None:
     for variant in wishes.variant or [name for name in variants() if name.endswith("_tiny")]:
         for backend in wishes.backend or BACKENDS:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
-            rows.append({**in_a_process(variant, backend), "recipe": asdict(RECIPES.get(variant, Recipe()))})
+            rows.append(in_a_process(variant, backend))
     show(rows)
     kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
     new = {(row["variant"], row["backend"]) for row in rows}

@@ -32,9 +32,9 @@ Rows = dict[str, dict[str, Any]]
 class Results:
     """One file; each row is kept as soon as it is there."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, begins_anew: bool) -> None:
         self.path = path
-        known = json.loads(path.read_text()) if path.exists() else {}
+        known = json.loads(path.read_text()) if path.exists() and not begins_anew else {}
         self._lock = threading.Lock()
         self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "torch": {}, **known}
 
@@ -157,11 +157,12 @@ def main() -> None:
     parser.add_argument("--backend", choices=("jax", "torch"), default="jax", help="to measure")
     parser.add_argument("--jobs", type=int, default=4, help="processes beside each other")
     parser.add_argument("--most-seconds", type=float, default=1e9, help="nothing is begun after that")
+    parser.add_argument("--again", action="store_true", help="forget what is in the file")
     parser.add_argument("--out", type=Path, default=OUT)
     wishes = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     ends_at = time.monotonic() + wishes.most_seconds
-    results = Results(wishes.out)
+    results = Results(wishes.out, wishes.again)
     cases = tuple(case for case in (TINY if wishes.tiny else CASES) if wishes.only in case.name)
     searches = tuple(each for each in (TINY_SEARCHES if wishes.tiny else SEARCHES) if wishes.only in each.name)
     tasks: list[Case | Search] = [*cases, *searches]

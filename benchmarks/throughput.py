@@ -1,9 +1,10 @@
 """Training steps on a GPU: Unstall on JAX and on PyTorch, torchvision, and KerasHub where it has the detector.
 
-    python -m benchmarks.throughput [--variants a,b] [--ways …] [--recipe all|published] [--out FILE]
+    python -m benchmarks.throughput [--variants a,b] [--ways …] [--recipe all,published] [--at-once 1] [--rounds 2] [--out FILE]
 
-Everything in bfloat16, on random batches that lie on the device already, each way in a process of its own, one after the other
-and each twice. `all`: every layer learns, norms included. `published`: frozen norms, three stages of the backbone learn.
+Everything in bfloat16, on random batches that lie on the device already, each way in a process of its own that stays: when all
+are compiled they have their turns, each round in another order. `all`: every layer learns, norms included. `published`: frozen
+norms, three stages of the backbone learn (KerasHub's has no such recipe).
 """
 
 from __future__ import annotations
@@ -11,26 +12,43 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 CLASSES = 90
 BOXES = 8
 ROUNDS = 2
-STEPS = 20
+STEPS, WARM_UP = 20, 3
+MATRIX_PEAK = 989e12  # of an H100 or H200, dense products of bfloat16 in a second
+RATE, SSD_RATE = 1e-3, 1e-5  # VGG has no norms: on random pictures it leaves every number behind at the first
 # variant: (batch sizes, pixels)
 CASES: dict[str, tuple[tuple[int, ...], int]] = {
-    "retinanet_resnet50_fpn": ((16, 32), 640),
-    "retinanet_resnet50_fpn_v2": ((16, 32), 640),
-    "ssd300_vgg16": ((32, 128), 300),
+    "retinanet_resnet50_fpn": ((16,), 640),
+    "retinanet_resnet50_fpn_v2": ((16,), 640),
+    "ssd300_vgg16": ((32,), 300),
     "fasterrcnn_resnet50_fpn_v2": ((16,), 640),
 }
 WAYS = ("torchvision", "kerashub-jax", "unstall-jax", "unstall-torch")
+
+
+class Prepared(NamedTuple):
+    run: Callable[[int], float]  # so many steps, then the loss: it waits for the device
+    peak_gib: Callable[[], float]
+    facts: dict[str, float]
+
+
+def rate_of(variant: str) -> float:
+    return SSD_RATE if variant.startswith("ssd") else RATE
 
 
 def batch_of(size: int, px: int) -> dict[str, np.ndarray]:
@@ -59,7 +77,7 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
     return build(variant, **changes)
 
 
-def unstall_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
+def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
     from unstall.training.fitting import Fitting
 
     fitting = Fitting(detector_of(variant, px, recipe))
@@ -68,15 +86,15 @@ def unstall_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]
         losses, other = fitting.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
 
-    return jax_trained(fitting, loss_of, batch_of(size, px))
+    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant))
 
 
-def jax_trained(model: Any, loss_of: Any, batch: Any) -> dict[str, Any]:
-    """Times the whole step, compiled as one: forward, backward, and the change of the weights."""
+def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float) -> Prepared:
+    """The whole step, compiled as one: forward, backward, and the change of the weights."""
     import jax
     import keras
 
-    optimizer = keras.optimizers.SGD(0.001, momentum=0.9)
+    optimizer = keras.optimizers.SGD(rate, momentum=0.9)
     optimizer.build(model.trainable_variables)
 
     def step(trained: Any, other: Any, slots: Any, batch: Any) -> tuple[Any, Any, Any, Any]:
@@ -86,40 +104,38 @@ def jax_trained(model: Any, loss_of: Any, batch: Any) -> dict[str, Any]:
 
     groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
     state = [[variable.value for variable in group] for group in groups]
-    return jax_timed(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put(batch))
+    return jax_prepared(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put(batch))
 
 
-def jax_timed(step: Any, state: list[Any], batch: Any) -> dict[str, Any]:
+def jax_prepared(step: Any, state: list[Any], batch: Any) -> Prepared:
     import jax
 
     began = time.perf_counter()
-    compiled = step.lower(*state, batch).compile()
+    lowered = step.lower(*state, batch)
+    cost = lowered.cost_analysis() or {}  # before it is compiled: what calls a library is not counted in the result
+    compiled = lowered.compile()
     compile_s = time.perf_counter() - began
-    cost = compiled.cost_analysis() or {}
-    cost = cost[0] if isinstance(cost, list) else cost
-    for _ in range(3):
-        loss, *state = compiled(*state, batch)
-    loss.block_until_ready()
-    began = time.perf_counter()
-    for _ in range(STEPS):
-        loss, *state = compiled(*state, batch)
-    loss.block_until_ready()
-    seconds = (time.perf_counter() - began) / STEPS
     plan = compiled.memory_analysis()
     planned = plan.argument_size_in_bytes + plan.output_size_in_bytes - plan.alias_size_in_bytes + plan.temp_size_in_bytes
-    peak = (jax.local_devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0)
-    if folder := os.environ.get("UNSTALL_TRACE"):
-        with jax.profiler.trace(folder, create_perfetto_trace=True):
-            for _ in range(3):
-                loss, *state = compiled(*state, batch)
-            loss.block_until_ready()
-    return {
-        "step_s": seconds, "compile_s": compile_s, "loss": float(loss), "planned_gib": planned / 2**30, "peak_gib": peak / 2**30,
-        "flops": float(cost.get("flops", 0.0)), "bytes": float(cost.get("bytes accessed", 0.0)),
+
+    def run(steps: int) -> float:
+        nonlocal state
+        for _ in range(steps):
+            loss, *state = compiled(*state, batch)
+        return float(loss)
+
+    def peak_gib() -> float:
+        return float((jax.local_devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) / 2**30)
+
+    own = compiled.cost_analysis() or {}  # what XLA's own kernels move; what a library moves is not in it
+    facts = {
+        "compile_s": compile_s, "planned_gib": planned / 2**30, "flops": float(cost.get("flops", 0.0)),
+        "bytes_of_own_kernels": float(own.get("bytes accessed", 0.0)),
     }  # fmt: skip
+    return Prepared(run, peak_gib, facts)
 
 
-def unstall_torch(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
+def unstall_torch(variant: str, size: int, px: int, recipe: str) -> Prepared:
     import keras
     import torch
 
@@ -127,7 +143,7 @@ def unstall_torch(variant: str, size: int, px: int, recipe: str) -> dict[str, An
 
     fitting = Fitting(detector_of(variant, px, recipe))
     parameters = [v.value for v in fitting.trainable_variables]
-    optimizer = torch.optim.SGD(parameters, 0.001, momentum=0.9)
+    optimizer = torch.optim.SGD(parameters, rate_of(variant), momentum=0.9)
     batch = {key: keras.ops.convert_to_tensor(value) for key, value in batch_of(size, px).items()}
 
     def step() -> Any:
@@ -137,13 +153,13 @@ def unstall_torch(variant: str, size: int, px: int, recipe: str) -> dict[str, An
         optimizer.step()
         return loss
 
-    return torch_timed(torch, step)
+    return torch_prepared(torch, step)
 
 
 # --- the others ---
 
 
-def torchvision_way(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
+def torchvision_way(variant: str, size: int, px: int, recipe: str) -> Prepared:
     import torch
     import torchvision
 
@@ -160,7 +176,7 @@ def torchvision_way(variant: str, size: int, px: int, recipe: str) -> dict[str, 
         {"boxes": torch.from_numpy(boxes).cuda(), "labels": torch.from_numpy(classes).long().cuda() + 1}
         for boxes, classes in zip(arrays["boxes"], arrays["classes"], strict=True)
     ]
-    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.001, momentum=0.9)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], rate_of(variant), momentum=0.9)
 
     def step() -> Any:
         optimizer.zero_grad()
@@ -170,7 +186,7 @@ def torchvision_way(variant: str, size: int, px: int, recipe: str) -> dict[str, 
         optimizer.step()
         return loss
 
-    return torch_timed(torch, step)
+    return torch_prepared(torch, step)
 
 
 def freeze(torch: Any, torchvision: Any, model: Any, stages: int) -> None:
@@ -187,24 +203,25 @@ def freeze(torch: Any, torchvision: Any, model: Any, stages: int) -> None:
                 parameter.requires_grad_(False)
 
 
-def torch_timed(torch: Any, step: Any) -> dict[str, Any]:
+def torch_prepared(torch: Any, step: Callable[[], Any]) -> Prepared:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
     began = time.perf_counter()
     for _ in range(5):
-        loss = step()
+        step()
     torch.cuda.synchronize()
     compile_s = time.perf_counter() - began
-    torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
-    for _ in range(STEPS):
-        loss = step()
-    torch.cuda.synchronize()
-    seconds = (time.perf_counter() - began) / STEPS
-    return {"step_s": seconds, "compile_s": compile_s, "loss": float(loss), "peak_gib": torch.cuda.max_memory_allocated() / 2**30}
+    torch.cuda.reset_peak_memory_stats()  # what the search for kernels took is not the step's
+
+    def run(steps: int) -> float:
+        for _ in range(steps):
+            loss = step()
+        return float(loss)
+
+    return Prepared(run, lambda: torch.cuda.max_memory_allocated() / 2**30, {"compile_s": compile_s})
 
 
-def kerashub_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
+def kerashub_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
     import keras
     import keras_hub
 
@@ -231,50 +248,143 @@ def kerashub_jax(variant: str, size: int, px: int, recipe: str) -> dict[str, Any
         predicted, other = model.stateless_call(trained, other, x, training=True)
         return model.compute_loss(x=x, y=y, y_pred=predicted, sample_weight=None, training=True), other
 
-    return jax_trained(model, loss_of, (arrays["images"].astype(np.float32) / 255, labels))
+    return jax_trained(model, loss_of, (arrays["images"].astype(np.float32) / 255, labels), rate_of(variant))
 
 
 RUN = {"torchvision": torchvision_way, "kerashub-jax": kerashub_jax, "unstall-jax": unstall_jax, "unstall-torch": unstall_torch}
 
 
-def in_own_process(way: str, variant: str, size: int, px: int, recipe: str) -> dict[str, Any]:
-    backend = "jax" if way.endswith("jax") else "torch"
-    env = {**os.environ, "KERAS_BACKEND": backend, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    command = [sys.executable, "-m", "benchmarks.throughput", "--one", way, variant, str(size), str(px), recipe]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    line = next((line for line in done.stdout.splitlines() if line.startswith("ROW ")), None)
-    row = {"way": way, "variant": variant, "batch": size, "px": px, "recipe": recipe}
-    if line is None:
-        return {**row, "failed": done.stderr.strip()[-600:]}
-    told = json.loads(line[4:])
-    return {**row, "images_per_s": size / told["step_s"], **told}
+# --- by turns ---
+
+
+def serve(way: str, variant: str, size: int, px: int, recipe: str) -> None:
+    """A line when it is prepared, then one for each turn that is asked for."""
+    prepared = RUN[way](variant, size, px, recipe)
+    prepared.run(WARM_UP)
+    print("READY " + json.dumps(prepared.facts), flush=True)
+    for _ in sys.stdin:
+        began = time.perf_counter()
+        loss = prepared.run(STEPS)
+        seconds = (time.perf_counter() - began) / STEPS
+        print("TURN " + json.dumps({"step_s": seconds, "loss": loss, "peak_gib": prepared.peak_gib()}), flush=True)
+
+
+class Contestant:
+    """A process of its own, which keeps its place on the device and does nothing while it is not its turn."""
+
+    def __init__(self, way: str, variant: str, size: int, px: int, recipe: str) -> None:
+        env = {**os.environ, "KERAS_BACKEND": "jax" if way.endswith("jax") else "torch"}
+        env |= {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.throughput", "--serve", way, variant, str(size), str(px), recipe],
+            env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+        )  # fmt: skip
+        self.row: dict[str, Any] = {"way": way, "variant": variant, "batch": size, "px": px, "recipe": recipe}
+        self.turns: list[dict[str, float]] = []
+
+    def wait(self) -> None:
+        self.row |= self._answer("READY ") or {}
+
+    def turn(self) -> None:
+        if "failed" in self.row:
+            return
+        assert self._process.stdin is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+        told = self._answer("TURN ")
+        if told:
+            self.turns.append(told)
+
+    def end(self) -> dict[str, Any]:
+        self._process.kill()
+        self._process.wait()
+        if not self.turns:
+            return self.row
+        step_s = statistics.median(turn["step_s"] for turn in self.turns)
+        told = {
+            "images_per_s": self.row["batch"] / step_s,
+            "step_s": step_s,
+            "step_s_of_turns": [t["step_s"] for t in self.turns],
+        }
+        return {**self.row, **told, **{name: self.turns[-1][name] for name in ("loss", "peak_gib")}}
+
+    def _answer(self, begin: str) -> dict[str, float] | None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith(begin):
+                answer: dict[str, float] = json.loads(line.removeprefix(begin))
+                return answer
+        self._errors.seek(0)
+        self.row["failed"] = self._errors.read().strip()[-600:]
+        return None
+
+
+def prepared(case: tuple[str, str, int, int, str]) -> Contestant:
+    contestant = Contestant(*case)
+    contestant.wait()
+    print(json.dumps(contestant.row), file=sys.stderr, flush=True)
+    return contestant
+
+
+def measure(cases: list[tuple[str, str, int, int, str]], at_once: int, rounds: int) -> list[dict[str, Any]]:
+    """Prepared a few at a time; then, when all are, in turns, in another order each round."""
+    with ThreadPoolExecutor(at_once) as pool:
+        contestants = list(pool.map(prepared, cases))
+    for _ in range(rounds):
+        for each in random.sample(contestants, len(contestants)):
+            each.turn()
+    return [each.end() for each in contestants]
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="training steps, bfloat16")
+    for name in ("recipe", "variant", "batch", "way", "images/s", "step", "peak", "planned", "of the peak", "compiling", "loss"):
+        table.add_column(name, justify="left" if name in {"recipe", "variant", "way"} else "right")
+    for row in sorted(rows, key=lambda row: (row["recipe"], row["variant"], row["batch"])):
+        if "step_s" not in row:
+            table.add_row(row["recipe"], row["variant"], str(row["batch"]), row["way"], "[red]failed[/]")
+            continue
+        share = f"{100 * row['flops'] / row['step_s'] / MATRIX_PEAK:.0f} %" if row.get("flops") else ""
+        planned = f"{row['planned_gib']:.2f} GiB" if "planned_gib" in row else ""
+        table.add_row(
+            row["recipe"], row["variant"], str(row["batch"]), row["way"], f"{row['images_per_s']:.0f}",
+            f"{1000 * row['step_s']:.1f} ms", f"{row['peak_gib']:.2f} GiB", planned, share, f"{row['compile_s']:.0f} s",
+            f"{row['loss']:.3g}",
+        )  # fmt: skip
+    Console(width=150).print(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variants", default=",".join(CASES))
     parser.add_argument("--ways", default=",".join(WAYS))
-    parser.add_argument("--recipe", default="all", choices=("all", "published"))
+    parser.add_argument("--recipe", default="all,published", help="all, published or both: all,published")
     parser.add_argument("--batches", help="of images, instead of each variant's own: 16,32")
-    parser.add_argument("--out", default="benchmarks/results/throughput.json")
-    parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--at-once", type=int, default=1, help="how many are prepared side by side")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/throughput.json"))
+    parser.add_argument("--serve", nargs=5, help=argparse.SUPPRESS)
     wishes = parser.parse_args()
-    if wishes.one:
-        way, variant, size, px, recipe = wishes.one
-        print("ROW " + json.dumps(RUN[way](variant, int(size), int(px), recipe)), flush=True)
+    if wishes.serve:
+        way, variant, size, px, recipe = wishes.serve
+        serve(way, variant, int(size), int(px), recipe)
         return
-    rows = []
-    for variant in wishes.variants.split(","):
-        sizes, px = CASES[variant]
-        for size in map(int, wishes.batches.split(",")) if wishes.batches else sizes:
-            for _ in range(ROUNDS):
-                for way in wishes.ways.split(","):
-                    if way != "kerashub-jax" or variant.startswith("retinanet"):
-                        rows.append(in_own_process(way, variant, size, px, wishes.recipe))
-                        print(json.dumps(rows[-1]), flush=True)
-    Path(wishes.out).write_text(
-        json.dumps({"command": " ".join(["python -m benchmarks.throughput", *sys.argv[1:]]), "rows": rows}, indent=1) + "\n"
-    )
+    cases = [
+        (way, variant, size, CASES[variant][1], recipe)
+        for recipe in wishes.recipe.split(",")
+        for variant in wishes.variants.split(",")
+        for size in (map(int, wishes.batches.split(",")) if wishes.batches else CASES[variant][0])
+        for way in wishes.ways.split(",")
+        if way != "kerashub-jax" or (variant.startswith("retinanet") and recipe == "all")
+    ]
+    rows = measure(cases, wishes.at_once, wishes.rounds)
+    show(rows)
+    said = {"command": " ".join(["python -m benchmarks.throughput", *sys.argv[1:]]), "matrix_peak_flops": MATRIX_PEAK}
+    wishes.out.write_text(json.dumps({**said, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

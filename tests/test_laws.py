@@ -20,6 +20,7 @@ from unstall.cli import all_commands, module_name
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
+A_RUN = ROOT / "tests" / "journals" / "gpu_exhausted_batch_jax"
 FRAMEWORKS = frozenset({"keras", "tensorflow", "tf_keras", "jax", "jaxlib", "torch", "numpy"})
 STARTS_ALONE = [
     "unstall",
@@ -122,16 +123,32 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize(
-    "command", ["causes", "explain generator_blocked", "runs", "attach PID", "run -- PYTHON -c pass", "train --show-settings"]
+    "command",
+    [
+        "causes",
+        "explain generator_blocked",
+        "runs",
+        "attach PID",
+        "run -- PYTHON -c pass",
+        "train --show-settings",
+        "train --models",
+        "report RUN --out PAGE",
+    ],
 )
-def test_no_command_loads_a_framework(command: str) -> None:
+def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
         try:
-            arguments = [{"PID": str(sleeper.pid), "PYTHON": sys.executable}.get(word, word) for word in command.split()]
+            words = {"PID": str(sleeper.pid), "PYTHON": sys.executable, "RUN": str(A_RUN), "PAGE": str(tmp_path / "page.html")}
+            arguments = [words.get(word, word) for word in command.split()]
             loaded = frameworks_after(CALL.format(arguments=arguments))
         finally:
             sleeper.kill()
     assert not loaded, f"`unstall {command}` loads {loaded}."
+
+
+def test_what_writes_pages_is_imported_when_one_is_written() -> None:
+    code = "import sys, unstall.supervisor.supervisor, unstall.cli.report, unstall.report.html; print('jinja2' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))

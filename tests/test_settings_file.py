@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +83,7 @@ def test_groups_hold_every_setting_once() -> None:
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 
 
+@hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])  # a busy machine is no fault
 @given(
     chosen=st.fixed_dictionaries(
         {},

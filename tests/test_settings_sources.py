@@ -41,6 +41,12 @@ def test_drops_of_a_recipe_are_epochs_of_the_settings() -> None:
     assert (found.schedule, found.rate_drops_at_epochs, found.epochs) == ("step", (16, 22), 26)
 
 
+def test_with_fewer_epochs_the_rate_drops_earlier_unless_it_is_said_when() -> None:
+    short = {"model": "retinanet_resnet50_fpn", "epochs": 13}
+    assert resolve(short).settings.rate_drops_at_epochs == (8, 11)
+    assert resolve({**short, "rate_drops_at_epochs": [5]}).settings.rate_drops_at_epochs == (5,)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

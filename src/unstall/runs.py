@@ -57,6 +57,11 @@ class RunFolder:
     def story_path(self) -> Path:
         return self.path / "story.json"
 
+    @property
+    def report_path(self) -> Path:
+        """The page of the run."""
+        return self.path / "report.html"
+
     def write_story(self, story: dict[str, Any]) -> None:
         """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
         aside = self.path / ".story.json.new"

@@ -137,8 +137,9 @@ def _field(name: str) -> dataclasses.Field[Any]:
 # --- writing ---
 
 
-def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str) -> str:
+def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
     """A file with every setting: those chosen as they are, the others with what holds without them, as comments."""
+    usual = {**settings.as_plain(settings.Settings()), **(recipe or {})}
     lines = [f"# {line}".rstrip() for line in head.splitlines()]
     tables = []
     for heading, names in groups().items():
@@ -147,19 +148,18 @@ def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str) -> str
             if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
                 tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name))]
                 continue
-            lines += ["", *_setting(name, chosen, why)]
+            lines += ["", *_setting(name, chosen, why, usual[name])]
     return "\n".join([*lines, *tables]) + "\n"
 
 
 _PLAIN = {bool, int, float, str}
 
 
-def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str]) -> list[str]:
+def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str], usual: Any) -> list[str]:
     bounds = f" ({allowed(name)})" if allowed(name) else ""
     lines = [f"# {meaning(name)}{bounds}", *_reason(name, why)]
     if chosen.get(name) is not None:
         return [*lines, f"{name} = {as_toml(chosen[name])}"]
-    usual = default(name)
     return [*lines, f"# {name} = {as_toml(usual) if usual is not None else _of_none(name)}"]
 
 

@@ -50,7 +50,10 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     model = given.get("model", in_file.get("model", Settings.model))
     is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
     layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
-        ({**recipe_of(model), **(OF_THE_SHAPES if is_on_shapes else {})}, lambda name: f"recipe of {model}"),
+        (
+            {**recipe_of(model, given.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
+            lambda name: f"recipe of {model}",
+        ),
         (in_file, lambda name: places[name]),
         (given, lambda name: f"--{name.replace('_', '-')}"),
     ]
@@ -65,8 +68,11 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     return resolved
 
 
-def recipe_of(model: str) -> dict[str, Any]:
-    """What trains this detector well, by the names of settings. A model that is not there is refused."""
+def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
+    """What trains this detector well, by the names of settings. A model that is not there is refused.
+
+    The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
+    """
     from unstall.detectors import family_of
     from unstall.training import recipes
 
@@ -75,7 +81,7 @@ def recipe_of(model: str) -> dict[str, Any]:
     values = {name: getattr(recipe, name) for name in SAME_IN_RECIPES}
     values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
     if recipe.drops_at:
-        values["rate_drops_at_epochs"] = tuple(round(share * recipe.epochs) for share in recipe.drops_at)
+        values["rate_drops_at_epochs"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)
     return values
 
 

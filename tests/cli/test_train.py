@@ -109,6 +109,7 @@ def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -
     told = as_json("train", "--config", str(file), "--show-settings")
     assert told["settings"]["data"] == photographs and told["settings"]["most_boxes"] == 10
     assert tomllib.loads(text)["model"] == told["settings"]["model"]
+    assert f"# rate = {told['settings']['rate']}\n" in text  # the recipe's, which holds
 
 
 def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, tmp_path: Path) -> None:

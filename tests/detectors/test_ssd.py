@@ -26,13 +26,9 @@ def test_it_conforms(check: Callable[[Measured], None], backend: str, request: p
 
 
 @SPECIFIED
-def test_it_is_as_specified(backend: str) -> None:
-    assert_holds(backend, HERE / "ssd_spec.py")
-
-
-@pytest.mark.torch
-def test_its_networks_are_the_published_ones() -> None:
-    assert_holds("torch", HERE / "ssd_network_spec.py")
+def test_it_is_as_specified_and_its_networks_are_the_published_ones(backend: str) -> None:
+    published = [HERE / "ssd_network_spec.py"] if backend == "torch" else []  # against modules of PyTorch
+    assert_holds(backend, HERE / "ssd_spec.py", *published)
 
 
 def test_default_boxes_stand_a_step_apart_and_are_wider_on_a_wide_image() -> None:

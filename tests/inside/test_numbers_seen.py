@@ -1,10 +1,16 @@
-"""What the probe tells of a real training in numbers, on each backend: model, weights, batches, and the step that broke the loss."""
+"""What the probe tells of a real training in numbers, on each backend: model, weights, batches, and the step that broke the loss.
+
+One program for each backend, which trains several models after each other; a test looks at what was told during one of them.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +26,7 @@ BACKENDS = [
     pytest.param("tf_keras", marks=pytest.mark.tensorflow),
 ]
 BEGIN = """
-import os, sys
+import os, sys, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 if {backend!r} == "tf_keras":
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
@@ -82,24 +88,47 @@ for batch in tf.data.Dataset.from_tensor_slices(x).batch(32).repeat(3):
 """
 
 
-def watched(folder: Path, backend: str, source: str) -> Journal:
-    program = write(folder, BEGIN.format(backend=backend) + source)
-    home = folder / "runs"
+SAY_WHEN = "print(time.time(), flush=True)\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was told during each of the trainings of a program, by its source."""
+
+    program: Path
+    journals: dict[str, Journal]
+
+
+@cache
+def told(folder: Path, backend: str, *sources: str) -> Told:
+    """The folder is that of the session: a program runs once, however many tests look at it."""
+    (own := folder / f"{backend}-{len(sources)}").mkdir()
+    program = write(own, BEGIN.format(backend=backend) + "".join(SAY_WHEN + source for source in sources))
+    home = own / "runs"
     command = [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=200, env={**os.environ, "UNSTALL_HOME": str(home)}
+        command, capture_output=True, text=True, check=False, timeout=250, env={**os.environ, "UNSTALL_HOME": str(home)}
     )
     assert done.returncode == 0, done.stderr[-2000:]
     journal = read_folder(next(home.iterdir()))
     assert journal.of(ProbeFailed) == []
-    return journal
+    begins = [*map(float, done.stdout.split()), float("inf")]
+    parts = (Journal([event for event in journal.all() if begin <= event.at < end]) for begin, end in pairwise(begins))
+    return Told(program, dict(zip(sources, parts, strict=True)))
+
+
+@pytest.fixture
+def trained(tmp_path_factory: pytest.TempPathFactory, backend: str) -> Told:
+    """The loss that broke comes last, as nothing is healthy after it. JAX gives a loss no values to look at."""
+    sources = (FIT, TF_DATA, BROKEN) if backend == "jax" else (FIT, TF_DATA, OWN_MODEL, BROKEN)
+    return told(tmp_path_factory.getbasetemp(), backend, *sources)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_fit_on_arrays(backend: str, tmp_path: Path) -> None:
-    journal = watched(tmp_path, backend, FIT)
+def test_a_fit_on_arrays(trained: Told) -> None:
+    journal = trained.journals[FIT]
     described = journal.of(ModelDescribed)[-1].facts
-    assert described["compiled_at"].endswith(f":{line_of(FIT, 'model.compile')}")
+    assert described["compiled_at"].endswith(f":{line_of(trained, 'loss=loss')}")
     assert described["entry"] == ["Dense"]
     assert [layer["activation"] for layer in described["layers"]] == ["relu", "linear"]
     assert described["outputs"][0]["units"] == 4
@@ -119,8 +148,8 @@ def test_a_fit_on_arrays(backend: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_step_that_broke_the_loss_and_the_row_that_did_it(backend: str, tmp_path: Path) -> None:
-    journal = watched(tmp_path, backend, BROKEN)
+def test_the_step_that_broke_the_loss_and_the_row_that_did_it(trained: Told) -> None:
+    journal = trained.journals[BROKEN]
     broke = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "not_finite")
     assert (broke["step"], broke["exact"], broke["value"], broke["last_step"]) == (17, True, "nan", 16)
     searched = next(event.facts for event in journal.of(BatchSampled) if event.facts["source"] == "searched arrays")
@@ -130,34 +159,35 @@ def test_the_step_that_broke_the_loss_and_the_row_that_did_it(backend: str, tmp_
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_batches_of_tf_data(backend: str, tmp_path: Path) -> None:
+def test_batches_of_tf_data(trained: Told) -> None:
     """On TensorFlow they never pass through Python."""
-    journal = watched(tmp_path, backend, TF_DATA)
+    journal = trained.journals[TF_DATA]
     inputs = [facts for event in journal.of(BatchSampled) for facts in event.facts["arrays"] if facts["role"] == "x"]
     assert inputs
     assert 50 < inputs[0]["rms"] < 200, "as the map made them, not as they lay in the file"
 
 
 @pytest.mark.parametrize("backend", [BACKENDS[0], BACKENDS[2], BACKENDS[3]])
-def test_what_a_loss_is_given_by_a_model_class_of_ones_own(backend: str, tmp_path: Path) -> None:
-    journal = watched(tmp_path, backend, OWN_MODEL)
+def test_what_a_loss_is_given_by_a_model_class_of_ones_own(trained: Told) -> None:
+    journal = trained.journals[OWN_MODEL]
     called = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "loss_called")
     assert (called["name"], called["from_logits"], called["shape"][-1]) == ("sparsecategoricalcrossentropy", False, 4)
     assert called["made_by"] == "BiasAdd" or called["least"] < 0
 
 
 @pytest.mark.tensorflow
-def test_ones_own_loop(tmp_path: Path) -> None:
-    journal = watched(tmp_path, "tensorflow", LOOP)
+def test_ones_own_loop(tmp_path_factory: pytest.TempPathFactory) -> None:
+    looped = told(tmp_path_factory.getbasetemp(), "tensorflow", LOOP)
+    journal = looped.journals[LOOP]
     described = journal.of(ModelDescribed)[-1].facts
     assert described["own_loop"] is True
     assert [place["what"] for place in described["risky"]] == ["a logarithm"]
-    assert described["risky"][0]["where"].endswith(f":{line_of(LOOP, 'tf.math.log')}")
-    assert described["applied_at"].endswith(f":{line_of(LOOP, 'apply_gradients')}")
+    assert described["risky"][0]["where"].endswith(f":{line_of(looped, 'tf.math.log')}")
+    assert described["applied_at"].endswith(f":{line_of(looped, 'apply_gradients')}")
     broke = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "not_finite")
     assert broke["step"] == 0
     assert journal.of(WeightsSampled)
 
 
-def line_of(source: str, text: str) -> int:
-    return next(number for number, line in enumerate((BEGIN + source).splitlines(), 1) if text in line)
+def line_of(told: Told, text: str) -> int:
+    return next(number for number, line in enumerate(told.program.read_text().splitlines(), 1) if text in line)

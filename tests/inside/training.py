@@ -1,13 +1,13 @@
-"""A small training that prints everything bit by bit: losses, weights and predictions as hexadecimal digests.
+"""Small trainings that print everything bit by bit: losses, weights and predictions as hexadecimal digests.
 
-Started as a program by the tests, bare and watched: python training.py BACKEND API
+Started as a program by the tests, bare and watched: python training.py BACKEND API [API …], one after the other
 """
 
 import hashlib
 import os
 import sys
 
-backend, api = sys.argv[1], sys.argv[2]
+backend, *apis = sys.argv[1:]
 os.environ["KERAS_BACKEND"] = backend
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
@@ -27,7 +27,7 @@ def data():
     return x, (x[:, :1] * 2 + np.sin(x[:, 1:2])).astype("float32")
 
 
-def keras_fit(keras) -> None:
+def keras_fit(keras, api) -> None:
     keras.utils.set_random_seed(5)
     layers = keras.layers
     model = keras.Sequential(
@@ -52,7 +52,7 @@ def keras_fit(keras) -> None:
     print(digest(model.get_weights()), digest([model.predict(x[:50], verbose=0)]))
 
 
-def own_loop() -> None:
+def own_loop(api) -> None:
     import keras
     import tensorflow as tf
 
@@ -82,14 +82,16 @@ def own_loop() -> None:
     print(digest(model.get_weights()))
 
 
-if "loop" in api:
-    own_loop()
-elif "tf_keras" in api:
-    os.environ["TF_USE_LEGACY_KERAS"] = "1"
-    import tf_keras
+for each in apis:
+    print(each)
+    if "loop" in each:
+        own_loop(each)
+    elif "tf_keras" in each:
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        import tf_keras
 
-    keras_fit(tf_keras)
-else:
-    import keras
+        keras_fit(tf_keras, each)
+    else:
+        import keras
 
-    keras_fit(keras)
+        keras_fit(keras, each)

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unstall.journal.events import HostSampled, StackSampled, StepsEnded, from_plain, to_plain
-from unstall.journal.reader import FolderTail, Journal, Tail, read_folder
+from unstall.journal.events import HostSampled, StackSampled, StepsEnded, WarningShown, from_plain, to_plain
+from unstall.journal.reader import PIECE_BYTES, FolderTail, Journal, Tail, read_folder, stream_folder
 from unstall.journal.writer import encode
 
 
@@ -42,6 +42,16 @@ def test_the_journals_of_all_processes_are_read_in_order_of_time(tmp_path: Path)
     (tmp_path / "events-inside-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)) + encode(StepsEnded(at=3.0)))
     (tmp_path / "events-watcher-2.jsonl").write_bytes(encode(HostSampled(at=2.0)))
     assert [event.at for event in read_folder(tmp_path).all()] == [1.0, 2.0, 3.0]
+
+
+def test_a_large_folder_is_streamed_in_order_of_time_piece_by_piece(tmp_path: Path) -> None:
+    long = "x" * (PIECE_BYTES // 3)  # lines that lie across the pieces
+    inside = [WarningShown(at=float(at), message=long) for at in range(0, 20, 2)]
+    (tmp_path / "events-inside-1.jsonl").write_bytes(b"".join(map(encode, inside)) + b'{"event": "torn')
+    (tmp_path / "events-watcher-2.jsonl").write_bytes(b"".join(encode(HostSampled(at=float(at))) for at in range(1, 20, 2)))
+    streamed = list(stream_folder(tmp_path))
+    assert [event.at for event in streamed] == [float(at) for at in range(20)]
+    assert [event for event in streamed if isinstance(event, WarningShown)] == inside
 
 
 def test_a_file_that_appears_later_is_followed_too(tmp_path: Path) -> None:

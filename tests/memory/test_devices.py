@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.backends.allocators import give_jax_its_share, usable_bytes
+from unstall.backends.allocators import give_jax_its_share, usable_bytes, visible_card
 from unstall.errors import WrongInput
 from unstall.memory import devices
 
@@ -82,6 +82,21 @@ def test_a_table_of_a_user_takes_the_place_of_ours(tmp_path: Path) -> None:
 )
 def test_a_card_that_is_here_is_known_by_its_name_and_memory(description: str, memory: int, name: str) -> None:
     assert devices.nearest_card(description, memory) == devices.cards()[name]
+
+
+@pytest.mark.parametrize(
+    ("environ", "index"),
+    [
+        ({}, 0),
+        ({"CUDA_VISIBLE_DEVICES": "2,3"}, 2),
+        ({"CUDA_VISIBLE_DEVICES": ""}, None),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, None),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, 0),
+        ({"JAX_PLATFORMS": "cpu"}, None),
+    ],
+)
+def test_a_card_that_the_environment_hides_is_not_planned_with(environ: dict[str, str], index: int | None) -> None:
+    assert visible_card("jax", environ) == index
 
 
 # --- what a backend can have of it ---

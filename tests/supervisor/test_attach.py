@@ -49,20 +49,35 @@ time.sleep(600)
 """
 
 
+STANDING_S = 3  # how long a program has stood when it is looked at
+
+
 @contextmanager
-def running(folder: Path, source: str, *prefix: str) -> Iterator[int]:
-    program = write(folder, source)
-    process = subprocess.Popen([*prefix, sys.executable, str(program)], stdout=subprocess.PIPE)
+def running(command: list[str]) -> Iterator[int]:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(3)
         yield process.pid
     finally:
         for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
             os.kill(int(child), 9)
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]:
+    """Programs that take no time, started once for all tests: their process numbers."""
+    folder = tmp_path_factory.mktemp("standing")
+    stuck, asleep = write(folder, STUCK), write(folder, ASLEEP, "asleep.py")
+    with (
+        running([sys.executable, str(stuck)]) as deadlocked,
+        running([sys.executable, str(asleep)]) as sleeper,
+        running(["bash", "-c", f"{sys.executable} {stuck}; true"]) as shell,
+    ):
+        time.sleep(STANDING_S)
+        yield {"deadlocked": deadlocked, "asleep": sleeper, "shell": shell}
 
 
 def attach(pid: int, **how: Any) -> dict[str, Any]:
@@ -72,41 +87,29 @@ def attach(pid: int, **how: Any) -> dict[str, Any]:
     return story
 
 
-def test_a_deadlock_is_named_with_the_users_lines(tmp_path: Path) -> None:
-    with running(tmp_path, STUCK) as pid:
-        story = attach(pid)
+def test_a_deadlock_is_named_with_the_users_lines(standing: dict[str, int]) -> None:
+    story = attach(standing["deadlocked"])
     assert story["state"] == "stuck"
     assert story["verdicts"][0]["cause"] == "lock_deadlock"
     assert story["verdicts"][0]["where"].endswith(("program.py:9", "program.py:15"))
 
 
 def test_a_busy_program_is_not_called_stuck(tmp_path: Path) -> None:
-    with running(tmp_path, BUSY) as pid:
+    with running([sys.executable, str(write(tmp_path, BUSY))]) as pid:
+        time.sleep(STANDING_S)
         story = attach(pid)
     assert story["state"] == "running"
     assert story["verdicts"] == []
 
 
-def test_a_program_that_sleeps_on_purpose_has_nothing_wrong(tmp_path: Path) -> None:
-    with running(tmp_path, ASLEEP) as pid:
-        story = attach(pid)
+def test_a_program_that_sleeps_on_purpose_has_nothing_wrong(standing: dict[str, int]) -> None:
+    story = attach(standing["asleep"])
     assert story["verdicts"] == []
     assert story["state"] == "running"
 
 
-def test_the_python_behind_a_shell_is_found(tmp_path: Path) -> None:
-    program = write(tmp_path, STUCK, "inner.py")
-    shell = subprocess.Popen(["bash", "-c", f"{sys.executable} {program}; true"], stdout=subprocess.PIPE)
-    assert shell.stdout is not None
-    try:
-        assert shell.stdout.readline() == b"ready\n"
-        time.sleep(3)
-        story = attach(shell.pid)
-    finally:
-        for child in Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split():
-            os.kill(int(child), 9)
-        shell.kill()
-        shell.wait()
+def test_the_python_behind_a_shell_is_found(standing: dict[str, int]) -> None:
+    story = attach(standing["shell"])
     assert story["verdicts"][0]["cause"] == "lock_deadlock"
 
 
@@ -119,9 +122,8 @@ def without_ptrace() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a capability up")
-def test_without_the_permission_it_says_which_is_missing_and_what_it_sees_all_the_same(tmp_path: Path) -> None:
-    with running(tmp_path, ASLEEP) as pid:
-        story = attach(pid, preexec_fn=without_ptrace)
+def test_without_the_permission_it_says_which_is_missing_and_what_it_sees_all_the_same(standing: dict[str, int]) -> None:
+    story = attach(standing["asleep"], preexec_fn=without_ptrace)
     missing = [row for row in story["unknown"] if "ptrace" in row["missing"]]
     assert missing, story["unknown"]
     assert "SYS_PTRACE" in missing[0]["cure"]
@@ -130,11 +132,11 @@ def test_without_the_permission_it_says_which_is_missing_and_what_it_sees_all_th
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
-def test_another_users_process_is_refused_with_the_owner_and_the_cure(tmp_path: Path) -> None:
+def test_another_users_process_is_refused_with_the_owner_and_the_cure(standing: dict[str, int]) -> None:
     """The other user takes the interpreter as root has opened it: its folder may be closed to him."""
     as_nobody = "import os, runpy, sys; import unstall.cli, unstall.cli.attach, unstall.supervisor.attach, unstall.report.text; os.setresuid(65534, 65534, 65534); unstall.cli.main()"
-    with running(tmp_path, ASLEEP) as pid:
-        done = subprocess.run([sys.executable, "-c", as_nobody, "attach", str(pid)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", as_nobody, "attach", str(standing["asleep"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 4, done.stderr
     assert "belongs to user 0" in done.stderr
     assert "Traceback" not in done.stderr

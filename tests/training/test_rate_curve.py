@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +68,7 @@ def test_divergence_is_for_good_or_not_a_number() -> None:
     assert has_diverged([8.0, math.nan])
 
 
+@hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])  # a busy machine is no fault
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=40))
 def test_smoothing_stays_within_what_it_smooths_and_keeps_the_ends(losses: list[float]) -> None:
     curve = smoothed(losses)

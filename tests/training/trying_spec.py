@@ -11,9 +11,9 @@ import pytest
 from unstall.preflight.answers import Fits, Refuses, Unknown
 from unstall.preflight.checks import learning_rate
 from unstall.preflight.context import Context
-from unstall.settings import Settings, changed
 from unstall.settings_sources import resolve
-from unstall.training.sweep import sweep
+from unstall.training.rate_curve import rising
+from unstall.training.sweep import swept
 from unstall.training.trying import Trial
 
 
@@ -25,13 +25,9 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def settings() -> Settings:
-    return resolve({"shapes": 16, "batch_size": 2, "workers": 1, "detector": {"image_px": [64, 64]}}).settings
-
-
-@pytest.fixture(scope="module")
-def trial(settings: Settings, own_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    return Trial(settings, tmp_path_factory.mktemp("aside"))
+def trial(own_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    small = {"shapes": 16, "batch_size": 2, "workers": 1, "detector": {"image_px": [64, 64], "width": 4}}
+    return Trial(resolve(small).settings, tmp_path_factory.mktemp("aside"))
 
 
 def test_every_step_can_be_taken_back(trial: Trial) -> None:
@@ -55,23 +51,22 @@ def test_the_rate_is_the_one_that_is_asked_for(trial: Trial) -> None:
     assert after[1] < after[0]
 
 
-def test_a_sweep_stops_where_the_loss_diverges(settings: Settings, tmp_path: Path) -> None:
-    without_limits = changed(settings, {"optimizer": "sgd", "clip_norm": 0.0})
-    told = sweep(without_limits, least=1e-3, most=1e3, steps=20, aside=tmp_path)
+def test_a_sweep_stops_where_the_loss_diverges(trial: Trial) -> None:
+    told = swept(trial, rising(1e-2, 1e4, 20))
     assert len(told["rates"]) == len(told["losses"]) == len(told["smoothed"]) < 20
     assert not math.isfinite(told["losses"][-1]) or told["losses"][-1] > told["losses"][0]
 
 
 def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learning_rate, "MOST_S", math.inf)  # whatever the machine's load
-    good = Context(settings, tmp_path)
-    assert isinstance(learning_rate.look(good), Fits) and (good.measured_images_per_s or 0) > 0
-    bad = Context(changed(settings, {"rate": 100.0, "optimizer": "sgd", "clip_norm": 0.0}), tmp_path)
-    assert isinstance(learning_rate.look(bad), Refuses)
+    context = Context(trial.settings, tmp_path)
+    assert isinstance(learning_rate.tried(trial, 2e-3, context), Fits) and (context.measured_images_per_s or 0) > 0
+    trial.begin_again()
+    assert isinstance(learning_rate.tried(trial, 100.0, context), Refuses)
 
 
-def test_steps_that_would_take_too_long_are_not_made(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_would_take_too_long_are_not_made(trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_rate, "MOST_S", 0.0)
-    assert isinstance(learning_rate.look(Context(settings, tmp_path)), Unknown)
+    assert isinstance(learning_rate.tried(trial, 1e-3, Context(trial.settings, tmp_path)), Unknown)

@@ -50,6 +50,17 @@ def jax_share(environ: Mapping[str, str] = os.environ) -> float:
     return JAX_SHARE
 
 
+def visible_card(backend: str, environ: Mapping[str, str] = os.environ) -> int | None:
+    """The number of the first card that the environment lets this backend see; None where it hides them all."""
+    if backend == "jax" and environ.get("JAX_PLATFORMS", "").startswith("cpu"):
+        return None
+    said = environ.get("CUDA_VISIBLE_DEVICES")
+    if said is None:
+        return 0
+    first = said.partition(",")[0].strip()
+    return None if first in {"", "-1"} else int(first) if first.isdecimal() else 0  # one may also be called by its UUID
+
+
 def knows_cards(backend: str) -> bool:
     """Whether the installed build computes on an NVIDIA card. The packages for CPUs are told by their names."""
     if backend == "jax":

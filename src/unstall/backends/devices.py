@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from unstall.backends import running_backend
 
 
@@ -41,3 +43,20 @@ def memory_in_use_bytes() -> int | None:
     if not tf.config.list_physical_devices("GPU"):
         return None
     return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
+
+
+@cache
+def is_on_processor() -> bool:
+    """Whether the backend that Keras runs on sees no card. Its devices do not change once it has started."""
+    backend = running_backend()
+    if backend == "jax":
+        import jax
+
+        return bool(jax.default_backend() == "cpu")
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return not tf.config.list_physical_devices("GPU")
+    import torch
+
+    return not torch.cuda.is_available()

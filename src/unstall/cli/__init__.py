@@ -11,7 +11,7 @@ import difflib
 import keyword
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -72,6 +72,30 @@ def missing_packages_named(command: str, extras: str) -> Iterator[None]:
         if not missing or missing.partition(".")[0] == "unstall":
             raise  # a fault of ours, not a package that is not installed
         raise NotInstalled(f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'") from None
+
+
+# --- options that several commands have: named and explained alike wherever they are ---
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def json_option(what: str) -> Decorator:
+    """`what` is what is written: 'the story'. The command has it as `json_target`, for report.json.write."""
+    explained = f"Write {what} as JSON; '-' is standard output, and nothing else is printed."
+    return click.option("--json", "json_target", metavar="PATH", help=explained)
+
+
+def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a command that reads a data set: `format_name` and `labels`."""
+    labels = click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+    known = "coco, voc, yolo or tfrecord; else it is recognised."
+    return click.option("--format", "format_name", metavar="FORMAT", help=known)(labels(function))
+
+
+weights_option: Decorator = click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+backend_option: Decorator = click.option(
+    "--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed."
+)
 
 
 def command_names(group_name: str = "") -> list[str]:

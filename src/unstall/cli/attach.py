@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("attach", help=__doc__)
 @click.argument("pid")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the story as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the story")
 def command(pid: str, json_target: str | None) -> None:
     from unstall.errors import WrongInput
     from unstall.report import json, text

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("causes", help=__doc__)
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the list as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the list")
 def command(json_target: str | None) -> None:
     from unstall.diagnosis.pages import summaries
     from unstall.report import json

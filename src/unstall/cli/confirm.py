@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "missing_gradients", "learning_rate")
 
 
@@ -16,9 +18,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 @click.option(
     "--experiment", "wanted", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."
 )
-@click.option(
-    "--json", "json_target", metavar="PATH", help="Write the story as JSON; '-' is standard output, and nothing else is printed."
-)
+@json_option("the story")
 def command(run: str, wanted: tuple[str, ...], json_target: str | None) -> None:
     from unstall import runs
     from unstall.report import json, text

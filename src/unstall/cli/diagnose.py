@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("diagnose", help=__doc__)
 @click.argument("run", default="last", metavar="[RUN]")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the story as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the story")
 def command(run: str, json_target: str | None) -> None:
     from unstall import runs
     from unstall.diagnosis.diagnose import diagnose

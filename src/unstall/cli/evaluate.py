@@ -10,25 +10,19 @@ from pathlib import Path
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, backend_option, data_format_options, json_option, weights_option
 
 
 @click.command("evaluate", cls=Learning, help=__doc__)
-@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@weights_option
 @click.option("--data", "data_path", required=True, metavar="PATH", help="A data set of images and boxes.")
-@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@data_format_options
 @click.option("--split", metavar="NAME", help="Only this split of it.")
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
-@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
+@backend_option
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and curves.")
 @click.option("--png", "png_target", metavar="PATH", help="Write the curves and the table as a picture.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the figures as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the figures")
 def command(
     weights: str,
     data_path: str,

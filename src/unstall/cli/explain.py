@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("explain", help=__doc__)
 @click.argument("name", metavar="CAUSE|REMEDY")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the page as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the page")
 def command(name: str, json_target: str | None) -> None:
     from unstall import remedies
     from unstall.diagnosis import pages

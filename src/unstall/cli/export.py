@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, backend_option, json_option, weights_option
 
 
 @click.command("export", cls=Learning, help=__doc__)
 @click.argument("out")
-@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@weights_option
 @click.option("--to", "target", required=True, type=click.Choice(["savedmodel", "onnx", "litert"]), help="What it is written as.")
 @click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
-@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write what was exported as JSON; '-' is standard output, and nothing else is printed.",
-)
+@backend_option
+@json_option("what was exported")
 def command(out: str, weights: str, target: str, batch: int, backend: str | None, json_target: str | None) -> None:
     from unstall.backends.exporting import refuse_impossible
     from unstall.backends.quietly import start

@@ -34,6 +34,7 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     from unstall.errors import WrongInput
     from unstall.report import json
     from unstall.report.progress import shown_progress
+    from unstall.settings_sources import recipe_of
     from unstall.signals.device import DeviceSampler
     from unstall.training.suggesting import suggest
 
@@ -51,7 +52,8 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
         suggested.add("labels", str(Path(labels).absolute()))
     holds = f"{len(data.examples):,} images, {data.box_count:,} boxes, {len(data.classes)} classes"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {out}"
-    _write(Path(out), settings_file.written(suggested.values, suggested.why, head))
+    recipe = recipe_of(suggested.values["model"])
+    _write(Path(out), settings_file.written(suggested.values, suggested.why, head, recipe))
     plain = {
         "file": out,
         "settings": suggested.values,

@@ -9,25 +9,20 @@ from pathlib import Path
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, backend_option, json_option, weights_option
 
 
 @click.command("predict", cls=Learning, help=__doc__)
 @click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
-@click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
+@weights_option
 @click.option("--out", default="detections", show_default=True, metavar="FOLDER", help="Where the pictures are written.")
 @click.option("--no-pictures", is_flag=True, help="Draw none.")
 @click.option(
     "--least-score", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="What is less sure than this is left out."
 )
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
-@click.option("--backend", metavar="NAME", help="tensorflow, jax or torch; else KERAS_BACKEND, or what is installed.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the boxes as JSON; '-' is standard output, and nothing else is printed.",
-)
+@backend_option
+@json_option("the boxes")
 def command(
     images: tuple[str, ...],
     weights: str,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("runs", help=__doc__)
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the list as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the list")
 def command(json_target: str | None) -> None:
     from unstall import runs
     from unstall.report import json

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unstall.data.example import Floats
+from unstall.detectors.parts.anchors import default_shapes, pyramid_shapes
 from unstall.errors import WrongInput
 
 LEAST_IOU = 0.5  # from here on a box counts as fitted
@@ -51,14 +52,9 @@ class Fit:
     own_mean_iou: float  # the same for the detector's own
 
 
-def _ratios(sizes: tuple[float, ...], ratios: tuple[float, ...] = (0.5, 1.0, 2.0)) -> Floats:
-    """torchvision's anchors: ratio is height over width, corners are rounded to whole pixels."""
-    shapes = [(size / np.sqrt(ratio), size * np.sqrt(ratio)) for ratio in ratios for size in sizes]
-    return np.round(np.array(shapes) / 2) * 2
-
-
 def _pyramid(sizes: tuple[tuple[float, ...], ...], strides: tuple[int, ...]) -> tuple[Level, ...]:
-    return tuple(Level(stride, 0.0, _ratios(own)) for own, stride in zip(sizes, strides, strict=True))
+    corners = [pyramid_shapes(own, (0.5, 1.0, 2.0)).astype(np.float64) for own in sizes]
+    return tuple(Level(stride, 0.0, own[:, 2:] - own[:, :2]) for own, stride in zip(corners, strides, strict=True))
 
 
 def _default_boxes(
@@ -68,17 +64,12 @@ def _default_boxes(
     aspects: tuple[tuple[int, ...], ...],
     steps: tuple[int, ...] | None,
 ) -> tuple[Level, ...]:
-    """SSD's: a square, one between two levels, and each aspect lying and standing; no side longer than the image."""
+    """SSD's; no side longer than the image."""
     levels = []
     for number, grid in enumerate(grids):
-        own, following = scales[number], scales[number + 1]
-        between = float(np.sqrt(own * following))
-        shapes = [(own, own), (between, between)]
-        for aspect in aspects[number]:
-            root = float(np.sqrt(aspect))
-            shapes += [(own * root, own / root), (own / root, own * root)]
+        shapes = default_shapes(scales[number], scales[number + 1], aspects[number])
         stride = steps[number] if steps else side / grid
-        levels.append(Level(stride, 0.5, np.clip(np.array(shapes), 0, 1) * side, grid))
+        levels.append(Level(stride, 0.5, np.clip(shapes, 0, 1) * side, grid))
     return tuple(levels)
 
 

@@ -97,17 +97,21 @@ VARIANTS = {
     # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
     "retinanet_tiny": RetinaNetSettings(
         classes=6,
-        image_px=(128, 128),
-        anchor_sizes_px=tuple(three_sizes(px) for px in (12, 24, 48, 96, 192)),
+        image_px=(192, 192),
+        anchor_sizes_px=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
+        focal_alpha=0.5,  # in so short a training objects that weigh a quarter are learned late
+        focal_gamma=1.0,
         box_loss="giou",
         trainable_stages=5,
         frozen_norms=False,
         group_norm=True,
         groups=8,
-        head_convs=2,
+        head_convs=1,
+        most_candidates=200,
+        most_detections=100,
         blocks=(1, 1, 1, 1),
         width=16,
-        channels=64,
+        channels=48,
     ),
 }
 

@@ -105,12 +105,12 @@ VARIANTS = {
     # Small enough for two cores, and with boxes of the sizes that the embedded shapes have.
     "ssd_tiny": SSDSettings(
         classes=6,
-        image_px=(128, 128),
+        image_px=(192, 192),
         scales=(0.09, 0.18, 0.36, 0.6),
         ratios=((2.0,), (2.0,), (2.0,)),
         trainable_stages=5,
         convs=(1, 1, 1, 2, 1),
-        width=12,
+        width=8,
         dilation=2,
         vgg_norms=True,
     ),

@@ -6,8 +6,9 @@ causes look at.
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -19,6 +20,7 @@ JOURNAL_FILES = "events-*.jsonl"
 MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
 NEWEST_KEPT = 4000
 OLDEST_KEPT = 1000
+PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
 # A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
 OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
 
@@ -32,17 +34,25 @@ class Tail:
         self._offset = 0
         self._rest = b""
 
-    def read(self) -> list[Event]:
+    def read(self, most_bytes: int = -1) -> list[Event]:
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
-                data = file.read()
+                data = file.read(most_bytes)
         except OSError:
             return []
         self._offset += len(data)
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
         return [event for line in lines if line and (event := self._parse(line)) is not None]
+
+    def pieces(self) -> Iterator[Event]:
+        """All that is there now, without ever holding a large file in memory."""
+        while True:
+            before = self._offset
+            yield from self.read(PIECE_BYTES)
+            if self._offset == before:
+                return
 
     def _parse(self, line: bytes) -> Event | None:
         try:
@@ -123,6 +133,12 @@ def _thin_out(events: list[Event]) -> None:
     """Drops every second event of the middle: the begin and the newest stay whole."""
     middle = events[OLDEST_KEPT:-NEWEST_KEPT]
     events[OLDEST_KEPT:-NEWEST_KEPT] = middle[::2]
+
+
+def stream_folder(folder: Path) -> Iterator[Event]:
+    """All events of a folder, those of its files merged by time. A run of weeks is read without being held in memory."""
+    tails = [Tail(path).pieces() for path in sorted(folder.glob(JOURNAL_FILES))]
+    yield from heapq.merge(*tails, key=lambda event: event.at)
 
 
 def read_folder(folder: Path) -> Journal:

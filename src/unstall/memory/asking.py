@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from typing import IO, Any
 from unstall.errors import UnstallError
 from unstall.memory import remembered
 from unstall.memory.needs import Answer, Question
+
+MOST_S = 1800.0  # for one answer; the largest detector is compiled in minutes
 
 
 class NotAnswered(UnstallError):
@@ -56,15 +59,22 @@ class Asking:
         try:
             stdin.write(json.dumps(question.as_plain()) + "\n")
             stdin.flush()
-            line = stdout.readline()
+            line = stdout.readline() if self._comes(stdout) else None
         except BrokenPipeError:
             line = ""
+        if line is None:
+            self._end()
+            raise NotAnswered(f"The process that was to say what a step needs took longer than {MOST_S / 60:.0f} minutes.")
         if not line:
             raise self._failed()
         told = json.loads(line)
         if "error" in told:
             raise NotAnswered(told["error"])
         return Answer.from_plain(told)
+
+    def _comes(self, stdout: IO[str]) -> bool:
+        """It answers with one line, or ends; whichever comes first can be read."""
+        return bool(select.select([stdout], [], [], MOST_S)[0])
 
     def _failed(self) -> NotAnswered:
         assert self._process is not None

@@ -112,8 +112,8 @@ def here(backend: str) -> Device:
     """The card that this backend would take on this machine; its cores where there is no card, or the backend knows none."""
     from unstall.backends import allocators
 
-    seen = _seen_card() if allocators.knows_cards(backend) else None
-    return seen or this_cpu()
+    index = allocators.visible_card(backend) if allocators.knows_cards(backend) else None
+    return (_seen_card(index) if index is not None else None) or this_cpu()
 
 
 def this_cpu() -> Device:
@@ -122,14 +122,15 @@ def this_cpu() -> Device:
     return Device("cpu", "cpu", "the cores of this machine", limit_bytes(), 0, used_bytes())
 
 
-def _seen_card() -> Device | None:
-    """The first card that NVML shows. What the compiler must know comes from the nearest card of the table."""
+def _seen_card(index: int) -> Device | None:
+    """As NVML shows it. What the compiler must know comes from the nearest card of the table."""
     from unstall.journal.events import DeviceSampled
     from unstall.signals.device import DeviceSampler
 
-    seen = next((event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)), None)
-    if seen is None:
+    cards_seen = [event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)]
+    if index >= len(cards_seen):
         return None
+    seen = cards_seen[index]
     card = nearest_card(seen.name, seen.total_bytes)
     kept = int(card["kept_bytes"])
     held = max(0, seen.used_bytes - kept)

@@ -11,6 +11,7 @@ from unstall.memory.host import HostNeed
 from unstall.memory.needs import Answer, Way
 
 SHOWN_LAYERS = 12
+MOST_IMAGES = 1024  # of a micro-batch that are looked for: above, nothing is gained
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class MemoryPlan:
                 "with_the_training": with_state(self.evaluation, self.training),
             },
             "checkpoint": {"disk_bytes": self.training.state, "host_bytes": self.training.state},
-            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "host": self.host.as_plain(), "note": self.note,
+            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "most_images": MOST_IMAGES,
+            "host": self.host.as_plain(), "note": self.note,
         }  # fmt: skip
 
 

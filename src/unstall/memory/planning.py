@@ -16,7 +16,7 @@ from unstall.memory.choosing import Choice, choose
 from unstall.memory.devices import Device, here
 from unstall.memory.host import host_need
 from unstall.memory.lines import on_the_line
-from unstall.memory.memory_plan import MemoryPlan, limit_of, with_state
+from unstall.memory.memory_plan import MOST_IMAGES, MemoryPlan, limit_of, with_state
 from unstall.memory.needs import Answer, Phase, Question, Way, question
 from unstall.memory.searching import largest
 from unstall.settings import Settings, changed
@@ -29,8 +29,10 @@ ERRORS: dict[tuple[Way, bool], float] = {  # the way, and whether the figures ar
     ("measured", True): 0.06,
     ("estimated", True): 0.50,
 }
-MOST_IMAGES = 1024  # of a micro-batch: above, nothing is gained
-CLEAR = 3.0  # an estimate so many times below the limit needs no better figure
+CLEAR = 3.0  # an estimate so many times below the limit of a card needs no better figure
+CLEAR_ON_CORES = (
+    1.0  # nor one below what the host has: to measure takes minutes there, and a run that was promised too much is repaired
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def plan(
         planner = _Planner(settings, classes, backend, device, source, asking)
         if is_quick and source.way != "estimated":
             estimate = replace(planner, source=_estimate(""))
-            if CLEAR * estimate.need(estimate.wanted) <= estimate.limit:
+            clear = CLEAR if device.kind == "cuda" else CLEAR_ON_CORES
+            if clear * estimate.need(estimate.wanted) <= estimate.limit:
                 return estimate.planned(finds_largest, largest_pixels)
         return planner.planned(finds_largest, largest_pixels)
 

@@ -7,12 +7,10 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.errors import WrongInput
 from unstall.report.data_text import SPREADS, place
+from unstall.report.html import write_page
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from unstall.data.check import Report
     from unstall.data.example import DataSet, Finding
 
@@ -49,29 +47,6 @@ def write_check(report: Report, target: Path) -> None:
         )
     counts = {severity.value: report.count(severity) for severity in Severity}
     write_page("data_check.html", target, data=plain, problems=problems, counts=counts)
-
-
-def write_page(template: str, target: Path, **values: Any) -> None:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("unstall.report", "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["code"] = _with_code
-    try:
-        target.write_text(environment.get_template(template).render(**values), encoding="utf-8")
-    except OSError as error:
-        raise WrongInput(f"Cannot write the page to '{target}': {error.strerror}.") from None
-
-
-def _with_code(text: str) -> Markup:
-    """What stands between backticks is code; all else is escaped."""
-    from markupsafe import Markup
-
-    parts = [
-        Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(text.split("`"))
-    ]
-    return Markup("").join(parts)
 
 
 def as_data_url(picture: Any, kind: str = "JPEG") -> str:

@@ -120,7 +120,8 @@ def _verdict(plain: dict[str, Any]) -> Any:
     from rich.text import Text
 
     largest = plain["largest_micro_batch"]
-    found = f" The largest micro-batch that fits so: {largest}." if largest is not None else ""
+    more = " or more" if largest == plain["most_images"] else ""
+    found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
     if not plain["fits"]:
         return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
     if not plain["changes"]:

@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from unstall.report.data_page import write_page
+from unstall.report.html import write_page
 from unstall.report.score_plots import plots
 from unstall.report.score_text import FIGURES, mistaken
 

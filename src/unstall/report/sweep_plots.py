@@ -26,7 +26,7 @@ def write_plot(plain: dict[str, Any], target: Path) -> None:
 
 
 def write_sweep(plain: dict[str, Any], target: Path) -> None:
-    from unstall.report.data_page import write_page
+    from unstall.report.html import write_page
 
     picture = f"data:image/png;base64,{base64.b64encode(plot(plain)).decode('ascii')}"
     write_page("sweep.html", target, told=plain, picture=picture)

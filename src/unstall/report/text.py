@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ COLOUR = {
     "running": "green",
 }
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
+MOST_NOT_SEEN = 4
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -54,19 +57,26 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     from rich.text import Text
 
     table = grid()
-    label = SHORT.get(story["state"], story["state"])
-    table.add_row(Text(label, style=COLOUR.get(story["state"], "bold")), headline(story))
-    verdicts = story["verdicts"]
-    for index, verdict in enumerate(verdicts):
+    state = story["state"]
+    table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
+    for index, verdict in enumerate(story["verdicts"]):
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
-    if not verdicts and story["state"] not in {"failed", "killed"}:
-        table.add_row("verdict", Text("nothing wrong was found", style="green"))
-    elif not verdicts:
-        table.add_row("verdict", "no cause was found for this end")
-    _add_unknown(table, story["unknown"], unexplained=not verdicts and story["state"] in {"stuck", "slow", "failed", "killed"})
-    if summary:
-        _add_summary(table, story)
+    if not story["verdicts"]:
+        table.add_row("verdict", Text(no_verdict(story), style="green" if is_well(story) else ""))
+    for index, line in enumerate(not_seen(story)):
+        table.add_row("not seen" if index == 0 else "", Text(line, style="dim"))
+    for label, line in summary_lines(story) if summary else []:
+        table.add_row(label, Text(line))
     print_clean(out, table)
+
+
+def is_well(story: dict[str, Any]) -> bool:
+    return not story["verdicts"] and story["state"] not in {"failed", "killed"}
+
+
+def no_verdict(story: dict[str, Any]) -> str:
+    """What is said where no cause was found."""
+    return "nothing wrong was found" if is_well(story) else "no cause was found for this end"
 
 
 def print_clean(out: Console, shown: RenderableType) -> None:
@@ -135,19 +145,16 @@ def _add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
 
 
-def _add_unknown(table: Table, unknown: list[dict[str, str]], unexplained: bool) -> None:
+def not_seen(story: dict[str, Any]) -> list[str]:
     """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
-    from rich.text import Text
-
-    rows = [row for row in unknown if row["cure"] or unexplained]
-    for index, row in enumerate(rows[:4]):
-        text = row["missing"] + (f": {row['cure']}" if row["cure"] else "")
-        table.add_row("not seen" if index == 0 else "", Text(text, style="dim"))
+    is_unexplained = not story["verdicts"] and story["state"] in {"stuck", "slow", "failed", "killed"}
+    rows = [row for row in story["unknown"] if row["cure"] or is_unexplained]
+    return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
 
 
-def _add_summary(table: Table, story: dict[str, Any]) -> None:
-    from rich.text import Text
-
+def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the run was, in a line each, with a label."""
+    lines = []
     time = story["time"]
     if story["progress"]["step"] is not None and time["total"]:
         shares = [
@@ -155,23 +162,22 @@ def _add_summary(table: Table, story: dict[str, Any]) -> None:
             for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "other")
             if name != "stuck" or time[name]
         ]
-        table.add_row("time", " · ".join(shares) + f"  of {duration(time['total'])}")
+        lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
     memory = story["memory"]
     if memory["host_peak_bytes"]:
         text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
         for device in memory["devices"]:
             text += f"; {device['name']}: {size(device['peak_bytes'])} of {size(device['total_bytes'])}"
-        table.add_row("memory", text)
+        lines.append(("memory", text))
     numbers = story["numerics"]
     if numbers["first_loss"] is not None:
         text = f"loss {numbers['first_loss']:.4g} → {numbers['last_loss']:.4g}"
         if numbers["not_finite_since_step"] is not None:
             text += f", not finite since step {numbers['not_finite_since_step']}"
-        table.add_row("numbers", text)
-    for index, repair in enumerate(story.get("repairs", [])):
-        table.add_row("repairs" if index == 0 else "", Text(repair_line(repair)))
-    if story["run"]:
-        table.add_row("run", story["run"])
+        lines.append(("numbers", text))
+    lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
+    named = [(label, story.get(label)) for label in ("run", "report")]
+    return lines + [(label, str(value)) for label, value in named if value]
 
 
 def repair_line(repair: dict[str, Any]) -> str:
@@ -196,6 +202,11 @@ def _short(value: Any) -> str:
 
 def _share(seconds: float | None, total: float) -> str:
     return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
+
+
+def without_codes(words: str) -> str:
+    """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
+    return _CODES.sub("", words)
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
+from unstall.supervisor.reporting import told_exactly, write_report
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -110,8 +111,7 @@ class Teller:
             self._print(story, repair=True)
 
     def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
-        story = tell(watch.journal, diagnosis, self._run.name)
-        self._run.write_story(story)
+        story = self._final_story(watch, diagnosis)
         if not self._wishes.quiet:
             self._print(story, summary=True)
         if self._wishes.json_target:
@@ -122,11 +122,20 @@ class Teller:
 
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
-        story = tell(watch.journal, diagnosis, self._run.name)
-        self._run.write_story(story)
+        story = self._final_story(watch, diagnosis)
         fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
         if fresh and not self._wishes.quiet:
             self._print(story)
+
+    def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
+        """Kept before the page is written, which may fail, and again with the place of the page."""
+        story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        self._run.write_story(story)
+        report = write_report(watch, diagnosis)
+        if report is not None:
+            story["report"] = str(report)
+            self._run.write_story(story)
+        return story
 
     def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
         try:

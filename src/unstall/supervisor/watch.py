@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.memory import is_filling, seconds_left
@@ -25,6 +26,7 @@ from unstall.journal.events import (
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal, since
 from unstall.journal.writer import JournalWriter
+from unstall.report.timeline import Timeline
 from unstall.runs import RunFolder
 from unstall.signals import sources, stacks, threads
 from unstall.signals.device import DeviceSampler
@@ -32,6 +34,8 @@ from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
 from unstall.supervisor import afterwards, clocks, closer
 from unstall.supervisor.processes import python_processes
+
+T = TypeVar("T")
 
 TICK_S = 0.5
 STALL_SAMPLES = 3
@@ -67,6 +71,8 @@ class Watch:
         self.pid = pid
         self._since = since
         self.journal = Journal()
+        self.timeline = Timeline()
+        self.is_timeline_broken = False
         self.diagnosis: Diagnosis | None = None
         self._writer = writer
         self._tail = FolderTail(run.path)
@@ -99,17 +105,30 @@ class Watch:
             self._writer.write(event)
 
     def read(self) -> None:
-        self.journal.extend(since(self._tail.read(), self._since))
+        events = self._tail.read()
+        self.journal.extend(since(events, self._since))
         self.journal.now = time.time()
+        if not self.is_timeline_broken:
+            self.guarded("timeline", lambda: self._record(events))
+
+    def _record(self, events: list[Event]) -> None:
+        """For the report: a run of weeks cannot be read again at its end. With a hole in it there is rather none."""
+        self.is_timeline_broken = True
+        self.timeline.extend(events)
+        self.is_timeline_broken = False
 
     # --- one tick ---
 
     def tick(self) -> Diagnosis | None:
         """Looks once. A new diagnosis when there was reason for one, else None. A defect of ours ends no watching."""
+        return self.guarded("watcher", self._tick)
+
+    def guarded(self, what: str, call: Callable[[], T]) -> T | None:
+        """What it returns; None, and a note in the journal, if it failed."""
         try:
-            return self._tick()
+            return call()
         except Exception as error:  # whatever fails here, the program must be waited for and its end passed on
-            self.note(ProbeFailed(at=time.time(), probe="watcher", error=f"{type(error).__name__}: {error}"))
+            self.note(ProbeFailed(at=time.time(), probe=what, error=f"{type(error).__name__}: {error}"))
             return None
 
     def _tick(self) -> Diagnosis | None:

@@ -32,7 +32,7 @@ class Recipe:
     average: float = 0.0  # weights are averaged over about 1 / (1 - average) steps; 0: they are not
 
     def rate_at(self, step: int, steps: int) -> float:
-        """Of a training of so many steps. `schedule.Rate` computes the same inside a compiled step."""
+        """Of a training of so many steps. `keras_optimizer.Rate` computes the same inside a compiled step."""
         warm_up = min(self.warm_up_steps, steps)
         if step < warm_up:
             return self.rate * step / warm_up
@@ -48,19 +48,19 @@ _TWICE = (16 / 26, 22 / 26)
 RECIPES: dict[str, Recipe] = {
     "retinanet_resnet50_fpn": Recipe("sgd", rate=5e-3, warm_up_steps=1000, schedule="drops", drops_at=_TWICE),
     "retinanet_resnet50_fpn_v2": Recipe(rate=5e-5, warm_up_steps=1000, schedule="drops", drops_at=_TWICE, weight_decay=0.05),
-    "retinanet_tiny": Recipe(epochs=3),
+    "retinanet_tiny": Recipe(rate=3e-3, epochs=4),
     "ssd300_vgg16": Recipe(
         "sgd", rate=2e-3, batch_size=32, epochs=120, warm_up_steps=1000, schedule="drops", drops_at=(80 / 120, 110 / 120),
         weight_decay=5e-4,
     ),
     "ssdlite320_mobilenet_v3_large": Recipe("sgd", rate=0.025, batch_size=32, epochs=660, warm_up_steps=1000, weight_decay=4e-5),
-    "ssd_tiny": Recipe(epochs=3),
+    "ssd_tiny": Recipe(rate=3e-3, epochs=4),
     "fasterrcnn_resnet50_fpn": Recipe("sgd", rate=0.01, warm_up_steps=1000, schedule="drops", drops_at=_TWICE),
     "fasterrcnn_resnet50_fpn_v2": Recipe(
         "sgd", rate=0.0125, epochs=400, warm_up_steps=1000, schedule="drops", drops_at=(352 / 400, 384 / 400), weight_decay=4e-5
     ),
     "fasterrcnn_mobilenet_v3_large_fpn": Recipe("sgd", rate=0.01, warm_up_steps=1000, schedule="drops", drops_at=_TWICE),
-    "faster_rcnn_tiny": Recipe(epochs=3),
+    "faster_rcnn_tiny": Recipe(epochs=4),
 }  # fmt: skip
 
 

@@ -76,12 +76,13 @@ class Step:
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
-    def __call__(self, batch: dict[str, np.ndarray]) -> Told:
+    def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> Told:
+        """At the rate that the schedule has now, or at another that is on trial."""
         if self._shows_averages:
             raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
         if len(batch["images"]) != self.settings.batch_size:
             raise ValueError(f"expected a batch of {self.settings.batch_size} images. Received: {len(batch['images'])}")
-        rate = rate_at(self.iteration, self.settings, self.total_steps)
+        rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
         told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
         return Told(told, self.detector.loss_names, rate)

@@ -15,16 +15,21 @@ from unstall.training.trying import Trial
 def sweep(
     settings: Settings, least: float, most: float, steps: int, aside: Path, progress: Progress | None = None
 ) -> dict[str, Any]:
+    return swept(Trial(settings, aside, progress), rising(least, most, steps), progress)
+
+
+def swept(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
     """Plain data: rates, losses, the smoothed ones, what they suggest."""
-    trial = Trial(settings, aside, progress)
-    rates, losses = rising(least, most, steps), list[float]()
+    losses: list[float] = []
+    trial.begin_again()
     with trial.batches() as batches:
         for rate in rates:
             losses.append(trial.loss_at(rate, next(batches)))
             if progress is not None:
-                progress(f"rate {rate:.1e}", len(losses), steps)
+                progress(f"rate {rate:.1e}", len(losses), len(rates))
             if has_diverged(losses):
                 break
+    settings = trial.settings
     return {
         "model": settings.model,
         "data": settings.data,

@@ -11,6 +11,8 @@ from unstall.backends.quietly import start
 from unstall.report.progress import Progress
 from unstall.settings import Settings, changed
 
+BATCHES_AHEAD = 4
+
 
 class Trial:
     """Nothing of it is kept: `begin_again` takes every step back."""
@@ -22,11 +24,13 @@ class Trial:
         from unstall.training.preparing import built, image_px, pipeline
         from unstall.training.step import Step
 
-        # The rate is set from outside, step by step.
-        self.settings = changed(settings, {"schedule": "constant", "warm_up_steps": 0})
+        self.settings = settings
         data = lessons(settings, image_px(settings), aside, progress)
         detector = built(settings, data.classes, lambda line: None)
-        self.pipeline = pipeline(settings, detector, data.train)
+        # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
+        height, width = detector.settings.image_px
+        ahead_bytes = min(settings.ahead_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
+        self.pipeline = pipeline(changed(settings, {"ahead_bytes": ahead_bytes}), detector, data.train)
         self._step = Step(detector, self.settings, total_steps=1)
         self._first = self._step.arrays()
 
@@ -40,8 +44,7 @@ class Trial:
 
     def loss_at(self, rate: float, batch: dict[str, Any]) -> float:
         """The loss before this step's update; infinite where the update was not finite, and so not applied."""
-        self._step.settings = changed(self.settings, {"rate": rate})
-        told = self._step(batch).read()
+        told = self._step(batch, rate).read()
         return told.loss if told.is_applied or told.is_overflow else float("inf")
 
     def begin_again(self) -> None:

@@ -40,7 +40,7 @@ def placements(draw_from: st.DrawFn) -> tuple[Scene, View, Placement, Area]:
 
 
 def rows(placement: Placement, count: int) -> np.ndarray:
-    return np.tile(np.array(placement.back()), (count, 1))
+    return np.tile(np.array(placement.back), (count, 1))
 
 
 @settings(max_examples=400, deadline=None)
@@ -62,7 +62,7 @@ def test_corners_go_where_the_pixels_go_and_back(given_placement: tuple[Scene, V
     source, target, part_of = placement.source, placement.target, placement.reduction
     seen = np.array([[source.left, source.top, source.right, source.bottom]], np.float64) * part_of
     assert np.allclose(on_canvas(seen, rows(placement, 1)), [tuple(target)], atol=1e-6)
-    a, b, c, d = placement.back()
+    a, b, c, d = placement.back
     corners = sorted([a * target.left + b, a * target.right + b])
     assert np.allclose(corners, [seen[0, 0], seen[0, 2]], atol=1e-6 * max(1, seen[0, 2]))
     assert np.allclose([c * target.top + d, c * target.bottom + d], [seen[0, 1], seen[0, 3]], atol=1e-6 * max(1, seen[0, 3]))
@@ -99,7 +99,7 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
     draw(picture(width, height), placement, part(canvas, placement.target))
     target = placement.target
     x, y = np.arange(target.left, target.right) + 0.5, np.arange(target.top, target.bottom) + 0.5  # centres of pixels
-    a, b, c, d = placement.back()
+    a, b, c, d = placement.back
     red, green = np.clip(a * x + b - 0.5, 0, width - 1), np.clip(c * y + d - 0.5, 0, height - 1)
     assert np.abs(part(canvas, target)[:, :, 0] - red / (width - 1) * 255).max() <= 255 / width * max(1, abs(a)) + 2
     assert np.abs(part(canvas, target)[:, :, 1] - (green / (height - 1) * 255)[:, None]).max() <= 255 / height * max(1, c) + 2

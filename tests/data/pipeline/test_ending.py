@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.pipeline.pictures import some_data
+from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.crew import Worker
+from unstall.data.pipeline.threads_engine import Batches
 from unstall.errors import UnstallError
 from unstall.inside import probe
 from unstall.journal.events import InputMeasured
@@ -148,3 +149,21 @@ def test_the_batches_held_are_bounded_by_bytes(tmp_path: Path) -> None:
             next(batches)
             measured = batches.measured()
         assert (measured.most_ready_batches, measured.held_bytes) == (most, most * one)
+
+
+def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
+    """A file that hangs its only worker: of five batches ahead one is being made."""
+    data = some_data(tmp_path, 20)
+    pipe = tmp_path / "pipe.jpg"
+    os.mkfifo(pipe)
+    data = data_set([example(pipe, 96, 64), *data.examples[1:]])
+    wish = Settings(batch_size=4, height_px=64, width_px=80, workers=1, for_training=False, ahead_bytes=2**20)
+    batches = Pipeline(data, wish).batches()
+    assert isinstance(batches, Batches) and batches.measured().most_ready_batches > 5
+    until = time.monotonic() + 30
+    while not batches._canvases._owners and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    assert len(batches._canvases._owners) == 1
+    os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))  # whoever waits for somebody to open it goes on
+    batches.close()

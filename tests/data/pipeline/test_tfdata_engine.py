@@ -71,12 +71,17 @@ print(int(total(dataset)) == expected, int(total(dataset)) == expected)
     assert said(program, tmp_path) == "True True\n"
 
 
-def test_errors_arrive_as_they_were_raised_and_closing_ends_the_threads(tmp_path: Path) -> None:
+def test_what_is_held_is_bounded_errors_arrive_as_raised_and_closing_ends_the_threads(tmp_path: Path) -> None:
     program = """
+import time
 from unstall.data.pipeline.crew import Worker
+from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
 wish = replace(wish, engine="tf.data")
 batches = Pipeline(data, wish).batches(epochs=None)
-next(batches)
+for _ in range(20):  # as fast as they come: TensorFlow would like to hold more of them
+    next(batches)
+time.sleep(0.5)
+print(0 <= batches.measured().batches - 20 <= HELD_BY_TENSORFLOW)
 workers = [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
 batches.close()
 for worker in workers:
@@ -89,7 +94,8 @@ try:
 except WrongInput as error:
     print(str(error).splitlines()[0])
 """
-    first, second = said(program, tmp_path).splitlines()
+    is_bounded, first, second = said(program, tmp_path).splitlines()
+    assert is_bounded == "True"
     assert first == "2 False"
     assert "of 17 examples could not be used" in second
 

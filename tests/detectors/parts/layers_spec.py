@@ -10,6 +10,7 @@ import pytest
 
 from tests.detectors.differentiating import compiled
 from tests.detectors.parts.drawing import array
+from unstall.detectors.parts import layers
 from unstall.detectors.parts.layers import (
     BatchNorm,
     Conv,
@@ -64,6 +65,16 @@ def test_a_depthwise_one_too(size: int, stride: int) -> None:
     expected = np.einsum("nrcijk,ijk->nrck", windows(IMAGE, size, stride, 1, size // 2), array(conv.kernel)[..., 0])
     assert np.allclose(found, expected, atol=1e-4)
     assert conv.compute_output_shape(IMAGE.shape) == found.shape
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_one_of_1_by_1_is_the_same_on_a_card_where_it_is_no_product_of_matrices(
+    stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conv = Conv(5, 1, stride=stride, name="conv")
+    as_product = array(conv(IMAGE))
+    monkeypatch.setattr(layers, "is_on_processor", lambda: False)
+    np.testing.assert_allclose(array(conv(IMAGE)), as_product, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("size", "stride", "around"), [(3, 2, 1), (2, 2, 0), (3, 1, 1)])

@@ -135,6 +135,13 @@ def test_what_fits_nothing_is_refused_with_the_nearest() -> None:
         import_checkpoint(of_shapes({"encoder.weight": (3, 3), "backbone.body.conv1.weight": (64, 3, 7, 7)}))
 
 
+def test_what_shares_nothing_has_no_nearest() -> None:
+    with pytest.raises(
+        WrongInput, match=r"none of its 1 tensors has .* 'encoder.weight', for which .* Detectors: .*ssd300_vgg16"
+    ):
+        import_checkpoint(of_shapes({"encoder.weight": (3, 3)}))
+
+
 def test_the_wrong_variant_is_refused_with_the_right_one() -> None:
     with pytest.raises(WrongInput, match=rf"does not fit {TINY}: .* It fits {V2}: (\d+) of \1\."):
         import_checkpoint(of_shapes(of_variant(V2)), TINY)

@@ -16,10 +16,5 @@ def test_weights_are_as_specified(backend: str) -> None:
 
 
 @pytest.mark.tensorflow  # which makes the variables of a large detector soonest
-def test_the_file_of_shapes_is_fresh() -> None:
-    assert_holds("tensorflow", Path(__file__).with_name("shapes_spec.py"))
-
-
-@pytest.mark.tensorflow
-def test_networks_of_keras_applications_are_as_specified() -> None:
-    assert_holds("tensorflow", Path(__file__).with_name("keras_spec.py"))
+def test_the_file_of_shapes_is_fresh_and_networks_of_keras_applications_are_as_specified() -> None:
+    assert_holds("tensorflow", Path(__file__).with_name("shapes_spec.py"), Path(__file__).with_name("keras_spec.py"))

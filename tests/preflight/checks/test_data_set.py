@@ -19,6 +19,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+FEW = {"warm_up_steps": 1}
+
+
 def shapes(folder: Path, count: int = 24, *defects: str) -> str:
     write_shapes(folder, Shapes(count, 64, 64), "coco", {}, list(defects), None)
     return str(folder)
@@ -29,24 +32,24 @@ def test_the_embedded_shapes_fit(tmp_path: Path) -> None:
 
 
 def test_data_in_order_fits(tmp_path: Path) -> None:
-    found = look(context(tmp_path, data=shapes(tmp_path / "set")))
+    found = look(context(tmp_path, **FEW, data=shapes(tmp_path / "set")))
     assert isinstance(found, Fits) and "24 images" in found.reason and "6 classes" in found.reason
 
 
 def test_a_few_that_would_break_it_warn_and_many_refuse(tmp_path: Path) -> None:
     path = shapes(tmp_path / "set", 24, "image_truncated")
-    few = look(context(tmp_path, data=path, most_bad_share=0.5))
+    few = look(context(tmp_path, **FEW, data=path, most_bad_share=0.5))
     assert isinstance(few, Warns) and "image_truncated" in few.reason and "unstall data check" in few.cure
-    assert isinstance(look(context(tmp_path, data=path, most_bad_share=0.0)), Refuses)
+    assert isinstance(look(context(tmp_path, **FEW, data=path, most_bad_share=0.0)), Refuses)
 
 
 def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:
-    found = look(context(tmp_path, data=shapes(tmp_path / "set", 8)))
+    found = look(context(tmp_path, **FEW, data=shapes(tmp_path / "set", 8)))
     assert isinstance(found, Refuses) and found.cure == "a smaller --batch-size"
 
 
 def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:
-    there = context(tmp_path, data=shapes(tmp_path / "set"))
+    there = context(tmp_path, **FEW, data=shapes(tmp_path / "set"))
     look(there)
     assert there.data is not None
     assert remembered.found_before(there.data, there.settings, with_images=True) is not None
@@ -58,8 +61,13 @@ def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:
 
 def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unstall.preflight.checks.data_set.QUICK_IMAGES", 3)
-    quick = context(tmp_path, is_quick=True, data=shapes(tmp_path / "set"))
+    quick = context(tmp_path, is_quick=True, **FEW, data=shapes(tmp_path / "set"))
     assert "not looked at" in look(quick).reason
     assert quick.data is not None
     assert remembered.found_before(quick.data, quick.settings, with_images=True) is None
-    assert "not looked at" not in look(context(tmp_path, data=quick.settings.data)).reason
+    assert "not looked at" not in look(context(tmp_path, **FEW, data=quick.settings.data)).reason
+
+
+def test_a_warm_up_as_long_as_the_run_warns(tmp_path: Path) -> None:
+    found = look(context(tmp_path, data=shapes(tmp_path / "set"), epochs=2, warm_up_steps=500))
+    assert isinstance(found, Warns) and "500 of them would be warm-up" in found.reason and "--warm-up-steps" in found.cure

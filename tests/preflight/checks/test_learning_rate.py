@@ -14,8 +14,8 @@ EXPLODES = [8.0, 8.0, 8.0, 50.0, 500.0, *[math.inf] * 7]
 BROKEN = [math.inf] * 12
 
 
-def found(here: list[float], lower: list[float] = STANDS, higher: list[float] = FALLS) -> Answer:
-    return judged(0.01, here, lower, higher, 100.0)
+def found(here: list[float], lower: list[float] = STANDS, higher: list[float] = FALLS, at_first: float = 8.0) -> Answer:
+    return judged(0.01, at_first, here, lower, higher, 100.0)
 
 
 def test_a_falling_loss_fits_whatever_the_other_rates_do() -> None:
@@ -26,6 +26,10 @@ def test_a_falling_loss_fits_whatever_the_other_rates_do() -> None:
 def test_an_exploding_loss_refuses_with_a_lower_rate() -> None:
     answer = found(EXPLODES, FALLS, BROKEN)
     assert isinstance(answer, Refuses) and "too high" in answer.reason and answer.cure.startswith("--rate 0.001")
+
+
+def test_a_loss_that_explodes_with_the_first_update_refuses_too() -> None:
+    assert isinstance(found([8.0, *[1e6] * 11], FALLS, BROKEN), Refuses)
 
 
 def test_a_rising_loss_warns() -> None:
@@ -43,5 +47,5 @@ def test_a_loss_that_stands_at_every_rate_is_no_matter_of_the_rate() -> None:
 
 
 def test_a_loss_that_is_never_finite_is_no_matter_of_the_rate() -> None:
-    answer = found(BROKEN, BROKEN, BROKEN)
+    answer = found(BROKEN, BROKEN, BROKEN, math.inf)
     assert isinstance(answer, Refuses) and "does not help" in answer.cure

@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from unstall.cli import data_format_options, json_option
+
 if TYPE_CHECKING:
     from unstall.data.check import Report
 
 
 @click.command("check", help=__doc__)
 @click.argument("path")
-@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@data_format_options
 @click.option("--no-images", is_flag=True, help="Look at the annotations only.")
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with pictures of the worst.")
 @click.option("--fix", "copy", metavar="OUT", help="Write a corrected copy there, and a list of the changes.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write every finding as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("every finding")
 def command(
     path: str,
     format_name: str | None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("formats", help=__doc__)
 @click.argument("name", required=False, metavar="[FORMAT]")
-@click.option(
-    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
-)
+@json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
     from unstall.data import formats
     from unstall.errors import WrongInput

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("problems", help=__doc__)
 @click.argument("name", required=False, metavar="[PROBLEM]")
-@click.option(
-    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
-)
+@json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
     from unstall.data import pages
     from unstall.data.check import severity_of

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("shapes", help=__doc__)
 @click.argument("out")
@@ -20,12 +22,7 @@ import click
 @click.option("--format", "format_name", default="coco", show_default=True, metavar="FORMAT", help="coco, voc, yolo or tfrecord.")
 @click.option("--splits", default="train=0.8,val=0.2", show_default=True, metavar="NAME=SHARE,…", help="'' for none.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="Give it this defect; may be repeated.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write what was written as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("what was written")
 def command(
     out: str,
     count: int,

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from unstall.cli import data_format_options, json_option
+
 
 @click.command("show", help=__doc__)
 @click.argument("path")
-@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@data_format_options
 @click.option("--out", default="sheet.png", show_default=True, metavar="PATH", help="The picture to write.")
 @click.option("--count", default=24, show_default=True, type=click.IntRange(1, 1000), help="How many examples.")
 @click.option("--columns", default=6, show_default=True, type=click.IntRange(1, 100), help="In a row.")
@@ -18,12 +19,7 @@ import click
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Which examples are drawn.")
 @click.option("--class", "class_name", metavar="NAME", help="Only images that hold a box of this class.")
 @click.option("--split", metavar="NAME", help="Only of this split.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write which examples are shown as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("which examples are shown")
 def command(
     path: str,
     format_name: str | None,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("split", help=__doc__)
 @click.argument("path")
@@ -20,12 +22,7 @@ import click
 @click.option("--format", "format_name", metavar="FORMAT", help="The format of PATH, where it is not recognised by itself.")
 @click.option("--labels", metavar="FILE", help="A label map or list of classes that does not lie in PATH.")
 @click.option("--link", is_flag=True, help="Hard links to the images instead of copies, where the file system allows it.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write what was done as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("what was done")
 def command(
     path: str,
     out: str,

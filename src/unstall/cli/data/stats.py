@@ -6,22 +6,18 @@ from pathlib import Path
 
 import click
 
+from unstall.cli import data_format_options, json_option
+
 
 @click.command("stats", help=__doc__)
 @click.argument("path")
-@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@data_format_options
 @click.option(
     "--detector", "detectors", multiple=True, metavar="NAME", help="Whose anchors are tried; may be repeated. All, if none."
 )
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and plots.")
 @click.option("--png", "png_target", metavar="PATH", help="Write the plots as a picture.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the figures as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the figures")
 def command(
     path: str,
     format_name: str | None,

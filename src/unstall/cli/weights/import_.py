@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, json_option
 
 
 @click.command("import", cls=Learning, help=__doc__)
 @click.argument("file")
-@click.option("--variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
+@click.option("--variant", "--model", "variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
 @click.option("--out", metavar="PATH", help="The file to write; else VARIANT.safetensors.")
 @click.option(
     "--classes",
@@ -22,12 +22,7 @@ from unstall.cli import Learning
 )
 @click.option("--norm-epsilon", type=click.FloatRange(0, 0.1), help="Of the norms, where the file's own is not the usual one.")
 @click.option("--names", metavar="FILE", help="The names of the classes, a line for each.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the report as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the report")
 def command(
     file: str,
     variant: str | None,

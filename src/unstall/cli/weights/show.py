@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, json_option
 
 
 @click.command("show", cls=Learning, help=__doc__)
 @click.argument("file")
 @click.option("--tensors", "lists_tensors", is_flag=True, help="List every tensor.")
-@click.option(
-    "--json", "json_target", metavar="PATH", help="Write it as JSON; '-' is standard output, and nothing else is printed."
-)
+@json_option("it")
 def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
     from unstall.detectors.weights.showing import seen
     from unstall.report import json

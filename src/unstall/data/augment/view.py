@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ class View:
         return cls(Rect(0.0, 0.0, scene.width, scene.height), False, np.ones(len(scene.boxes), np.bool_))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Placement:
     """Which pixels of the decoded image go where on the canvas."""
 
@@ -81,6 +82,7 @@ class Placement:
     target: Area  # on the canvas
     is_flipped: bool
 
+    @cached_property
     def back(self) -> tuple[float, float, float, float]:
         """(a, b, c, d) with x of the image = a·x + b and y = c·y + d of the canvas."""
         source, target, part = self.source, self.target, self.reduction

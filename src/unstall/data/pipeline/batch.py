@@ -43,38 +43,56 @@ class Batch:
         The boxes of all examples are mapped at once: array by array it costs as much as for a single one.
         """
         batch = cls.empty(images, settings.most_boxes, epoch, step)
-        batch.rows[:] = [each.row for each in filled]
+        tiles: list[Tile] = []
+        places: list[int] = []
+        firsts: list[int] = []
         for place, each in enumerate(filled):
             if each.tiles:
-                facts = each.tiles[0].subject.facts
-                batch.sizes[place] = facts.height, facts.width
-                batch.back[place] = each.tiles[0].placement.back()
-        tiles = [tile for each in filled for tile in each.tiles]
-        places = np.repeat(np.arange(len(filled)), [len(each.tiles) for each in filled])
-        return batch, batch._write_boxes(tiles, places, settings.least_kept_share) if tiles else 0
+                batch.rows[place] = each.row
+                firsts.append(place)
+                tiles += each.tiles
+                places += [place] * len(each.tiles)
+        if not tiles:
+            return batch, 0
+        shown = [filled[place].tiles[0] for place in firsts]
+        batch.sizes[firsts] = [(tile.subject.facts.height, tile.subject.facts.width) for tile in shown]
+        batch.back[firsts] = [tile.placement.back for tile in shown]
+        return batch, batch._write_boxes(tiles, places, settings.least_kept_share)
 
-    def _write_boxes(self, tiles: Sequence[Tile], places: npt.NDArray[np.intp], least_kept_share: float) -> int:
-        scenes = [tile.subject.scene for tile in tiles]
-        tile_of = np.repeat(np.arange(len(tiles)), [len(scene.boxes) for scene in scenes])
-        back = np.array([tile.placement.back() for tile in tiles])
-        mapped = on_canvas(np.concatenate([scene.boxes for scene in scenes]), back[tile_of])
-        targets = np.array([tile.placement.target for tile in tiles], np.int32)
-        cut, shown = inside(mapped, targets[tile_of], least_kept_share)
-        shown &= np.concatenate([tile.keep for tile in tiles])
-        place = places[tile_of[shown]]
+    def _write_boxes(self, tiles: Sequence[Tile], places: Sequence[int], least_kept_share: float) -> int:
+        """Few calls, and each of them over all boxes: it is done between two steps of a training."""
+        subjects = [tile.subject for tile in tiles]
+        counts = [len(subject.scene.boxes) for subject in subjects]
+        geometry = np.array(
+            [(*tile.placement.back, *tile.placement.target, place) for tile, place in zip(tiles, places, strict=True)]
+        )
+        geometry = np.repeat(geometry, counts, axis=0)
+        mapped = on_canvas(np.concatenate([subject.scene.boxes for subject in subjects]), geometry[:, :4])
+        cut, shown = inside(mapped, geometry[:, 4:8], least_kept_share)
+        keeps = [tile.keep for tile in tiles if tile.keep is not None]
+        if keeps:  # of every tile, or of none where nothing is augmented
+            shown &= np.concatenate(keeps)
+        chosen = np.flatnonzero(shown)
+        place = geometry[chosen, 8].astype(np.intp)
         column = np.arange(len(place)) - np.searchsorted(place, place)  # how many of its own place stand before it
-        fits = column < self.mask.shape[1]
-        place, column, chosen = place[fits], column[fits], np.flatnonzero(shown)[fits]
-        self.boxes[place, column] = cut[chosen]
-        self.mask[place, column] = True
+        most_boxes = self.mask.shape[1]
+        fits = column < most_boxes
+        left_out = len(fits) - int(np.count_nonzero(fits))
+        if left_out:
+            place, column, chosen = place[fits], column[fits], chosen[fits]
+        at = place * most_boxes + column
+        self.boxes.reshape(-1, 4)[at] = cut[chosen]
+        self.mask.reshape(-1)[at] = True
         for name in ("classes", "crowd", "difficult"):
-            values = np.concatenate([tile.subject.of_boxes(getattr(tile.subject.example, name)) for tile in tiles])
-            getattr(self, name)[place, column] = values[chosen]
-        return int(len(fits) - fits.sum())
+            values = np.concatenate([subject.of_boxes(getattr(subject.example, name)) for subject in subjects])
+            getattr(self, name).reshape(-1)[at] = values[chosen]
+        return left_out
 
     @classmethod
     def empty(cls, images: Pixels, most_boxes: int, epoch: int, step: int) -> Batch:
         count = len(images)
+        back = np.zeros((count, 4))
+        back[:, ::2] = 1.0
         return cls(
             images=images,
             boxes=np.zeros((count, most_boxes, 4), np.float32),
@@ -84,7 +102,7 @@ class Batch:
             difficult=np.zeros((count, most_boxes), np.bool_),
             rows=np.full(count, EMPTY, np.int32),
             sizes=np.zeros((count, 2), np.int32),
-            back=np.tile(np.array([1.0, 0.0, 1.0, 0.0]), (count, 1)),
+            back=back,
             epoch=epoch,
             step=step,
         )

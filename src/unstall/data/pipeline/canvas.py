@@ -24,10 +24,6 @@ class Canvas:
         self.pixels = pixels
         self._blank, self._drawn, self._place = blank, drawn, place
 
-    def another(self) -> Canvas:
-        """Of the same kind, and part of no batch."""
-        return Canvas(np.empty_like(self._blank), self._blank, [whole(self._blank)], 0)
-
     def begin(self) -> Area:
         """What is drawn on it now. Until `end` all of it counts as drawn on: drawing may fail half-way."""
         drawn = self._drawn[self._place]
@@ -100,3 +96,7 @@ class Canvases:
         begin = -owner.ctypes.data % ALIGNMENT
         images = owner[begin : begin + count].reshape(self._batch_size, *self._blank.shape)
         return images, [Canvas(images[place], self._blank, drawn, place) for place in range(self._batch_size)]
+
+    def apart(self) -> Canvas:
+        """A place of the same kind that is part of no batch."""
+        return Canvas(np.empty_like(self._blank), self._blank, [whole(self._blank)], 0)

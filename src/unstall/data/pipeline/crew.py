@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from unstall.data.example import DataSet, Integers
 from unstall.data.pipeline.batch import Batch
-from unstall.data.pipeline.canvas import Canvas
+from unstall.data.pipeline.canvas import Canvas, Canvases
 from unstall.data.pipeline.decoding import Pixels
 from unstall.data.pipeline.loading import Hand
 from unstall.data.pipeline.making import Maker
@@ -36,29 +36,51 @@ END_S = 2.0  # to wait, at the end, for what workers are at
 
 
 class Making:
-    """A batch on its way."""
+    """A batch on its way. It takes its memory when its first example is begun: while the consumer waits for batches, only those
+    being made have any, and the array that was let go last, which is still in the processor's cache, is drawn into next."""
 
-    def __init__(self, images: Pixels, epoch: int, step: int, rows: Integers) -> None:
-        self.images, self.epoch, self.step, self.rows = images, epoch, step, rows
+    def __init__(self, canvases: Canvases, epoch: int, step: int, rows: Integers) -> None:
+        self.epoch, self.step, self.rows = epoch, step, rows
         self.left = len(rows)
         self.filled: list[Filled] = [Filled(EMPTY, ())] * len(rows)
-        self.patches: dict[int, Pixels] = {}  # images that were made again, apart from the array a lost worker may still write to
+        self._pool = canvases
+        self._taken: tuple[Pixels, list[Canvas]] | None = None
+        self._patches: dict[int, Pixels] = {}
+
+    def canvas(self, place: int) -> Canvas:
+        return self._memory()[1][place]
+
+    def patch(self, place: int) -> Canvas:
+        """To make its image again on, apart from the array that a lost worker may still write to."""
+        canvas = self._pool.apart()
+        self._patches[place] = canvas.pixels
+        return canvas
 
     def finished(self, settings: Settings) -> tuple[Batch, int]:
-        images = self.images.copy() if self.patches else self.images
-        for place, patch in self.patches.items():
+        images = self._memory()[0]
+        images = images.copy() if self._patches else images
+        for place, patch in self._patches.items():
             images[place] = patch
         # Read only: what is blank in it now is taken to be blank when it is used again.
         images = images.view()
         images.flags.writeable = False
         return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
 
+    def _memory(self) -> tuple[Pixels, list[Canvas]]:
+        if self._taken is None:
+            self._taken = self._pool.take()
+        return self._taken
+
 
 class Job(NamedTuple):
     making: Making
     place: int
-    canvas: Canvas
     row: int
+    patch: Canvas | None = None  # instead of the batch's own memory
+
+    @property
+    def canvas(self) -> Canvas:
+        return self.making.canvas(self.place) if self.patch is None else self.patch
 
 
 class Worker(threading.Thread):
@@ -75,9 +97,14 @@ class Worker(threading.Thread):
     def run(self) -> None:
         try:
             filled = None
-            while (job := self._crew.next_job(self, filled)) is not None:
-                filled = self._crew.maker.fill(job.canvas, job.making.epoch, job.row, self.hand)
-                del job  # while it waits for the next it must not keep the arrays of this one from being used again
+            while (given := self._crew.next_job(self, filled)) is not None:
+                job, canvas = given
+                filled = self._crew.maker.fill(canvas, job.making.epoch, job.row, self.hand)
+                del (
+                    given,
+                    job,
+                    canvas,
+                )  # while it waits for the next it must not keep the arrays of this one from being used again
         finally:  # not caught: the interpreter shows it, and the consumer names it
             self.error = sys.exc_info()[1]
 
@@ -100,8 +127,8 @@ class Crew:
     def tally(self) -> Tally:
         return total(self._tallies)
 
-    def begin(self, making: Making, canvases: list[Canvas]) -> None:
-        jobs = [Job(making, place, canvases[place], row) for place, row in enumerate(making.rows.tolist())]
+    def begin(self, making: Making) -> None:
+        jobs = [Job(making, place, row) for place, row in enumerate(making.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._changed.notify_all()
@@ -139,7 +166,7 @@ class Crew:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker, filled: Filled | None) -> Job | None:
+    def next_job(self, worker: Worker, filled: Filled | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
             if worker.hand.is_given_up:
@@ -151,7 +178,7 @@ class Crew:
                 return None
             worker.awaited_s = 0.0
             worker.job = self._jobs.popleft()
-            return worker.job
+            return worker.job, worker.job.canvas  # here, as memory is taken by one at a time
 
     def _take(self, worker: Worker, filled: Filled | None) -> None:
         job, worker.job = worker.job, None
@@ -192,9 +219,7 @@ class Crew:
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
             )
-        patch = job.canvas.another()
-        job.making.patches[job.place] = patch.pixels
-        self._jobs.appendleft(Job(job.making, job.place, patch, job.row))
+        self._jobs.appendleft(job._replace(patch=job.making.patch(job.place)))
         self._workers[index] = self._new_worker()
 
     def _tell(self, worker: Worker, row: int, why: str) -> None:

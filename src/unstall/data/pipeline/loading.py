@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +13,6 @@ from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.skipped import BadExample
 from unstall.data.pipeline.telling import Tally
 
-T = TypeVar("T")
 MOST_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
 
 
@@ -61,22 +58,28 @@ class Loaded:
         self._encoded: memoryview | None = None
 
     def facts(self, most_pixels: int) -> Facts:
-        return self._or_bad(lambda: look(self._bytes(), most_pixels))
+        try:
+            return look(self._bytes(), most_pixels)
+        except UNREADABLE as error:
+            raise bad(error) from error
 
     def pixels(self, facts: Facts, reduction: int, into: Pixels | None) -> Pixels:
         """The whole image at 1/reduction: `into` itself where that is given and could be decoded into."""
-        tally = self._hand.tally
+        hand = self._hand
         kept = self._cache.get(self._row, self._source, reduction)
         if kept is not None and kept.shape == decoded_shape(facts, reduction):
-            tally.cache_hits += 1
+            hand.tally.cache_hits += 1
             return kept
-        encoded = self._or_bad(self._bytes)
-        buffer = self._hand.for_pixels(decoded_shape(facts, reduction)) if into is None else into
-        began = perf_counter()
-        pixels = self._or_bad(lambda: decode(encoded, facts, reduction, buffer))
-        tally.decode_s += perf_counter() - began
+        buffer = hand.for_pixels(decoded_shape(facts, reduction)) if into is None else into
+        try:
+            encoded = self._bytes()
+            began = perf_counter()
+            pixels = decode(encoded, facts, reduction, buffer)
+        except UNREADABLE as error:
+            raise bad(error) from error
+        hand.tally.decode_s += perf_counter() - began
         self._cache.offer(self._row, self._source, reduction, pixels)
-        return into if into is not None and np.shares_memory(pixels, into) else pixels
+        return into if into is not None and np.may_share_memory(pixels, into) else pixels
 
     def _bytes(self) -> memoryview:
         if self._encoded is None:
@@ -86,8 +89,6 @@ class Loaded:
             self._hand.tally.read_bytes += len(self._encoded)
         return self._encoded
 
-    def _or_bad(self, get: Callable[[], T]) -> T:
-        try:
-            return get()
-        except UNREADABLE as error:
-            raise BadExample(f"{type(error).__name__}: {error}") from error
+
+def bad(error: Exception) -> BadExample:
+    return BadExample(f"{type(error).__name__}: {error}")

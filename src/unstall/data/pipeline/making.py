@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-import numpy as np
-
 from unstall.data.augment import Geometric, Mosaic, Photometric
 from unstall.data.augment.chance import EXAMPLE, SUBSTITUTE, TILE, Chance
 from unstall.data.augment.flip import Flip
-from unstall.data.augment.view import Area, Scene, View, place
+from unstall.data.augment.view import Area, Scene, View
 from unstall.data.example import DataSet
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import NOTHING, Canvas, part
@@ -19,7 +17,7 @@ from unstall.data.pipeline.loading import Hand, Loaded
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.skipped import BadExample, Skipped
-from unstall.data.pipeline.tile import Filled, Subject, Tile, clean_rows, draw, shows_all, usable_boxes
+from unstall.data.pipeline.tile import Filled, Fit, Subject, Tile, clean_rows, draw, usable_boxes
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
@@ -27,8 +25,10 @@ SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 class Maker:
     def __init__(self, data: DataSet, settings: Settings, skipped: Skipped, cache: Cache) -> None:
         self._data, self._settings, self._skipped, self._cache = data, settings, skipped, cache
-        self._facts = np.zeros((len(data.examples), 3), np.int32)  # what headers said: width, height, is_reducible
-        self._is_clean = clean_rows(data)
+        self._facts: list[Facts | None] = [None] * len(data.examples)  # what headers said, once for all that say the same
+        self._said: dict[Facts, Facts] = {}
+        self._sizes: dict[Facts, Fit] = {}  # of whole images on the whole canvas: few of them are of a size of their own
+        self._is_clean = clean_rows(data).tolist()
         self._canvas = Area(0, 0, settings.width_px, settings.height_px)
         self._geometric = tuple(each for each in settings.augmentations if isinstance(each, Geometric))
         self._flips = tuple(each for each in self._geometric if isinstance(each, Flip))
@@ -68,7 +68,7 @@ class Maker:
     def _draw(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Sequence[Tile]:
         """The whole schedule of what is drawn for an example: mosaic, colours, meeting point, then each tile its own."""
         if not self._settings.augmentations:
-            return (self._tile(canvas, row, hand, None),)
+            return (self._whole(canvas, row, hand),)
         chance = Chance(self._settings.seed, epoch, row, EXAMPLE)
         partners = self._mosaic.partners(chance, len(self._data.examples)) if self._mosaic else ()
         colours = self._photometric.drawn(chance) if self._photometric else None
@@ -86,14 +86,27 @@ class Maker:
 
     # --- tiles: an image, on the area of the canvas that it is drawn for ---
 
-    def _tile(self, canvas: Canvas, row: int, hand: Hand, chance: Chance | None) -> Tile:
+    def _whole(self, canvas: Canvas, row: int, hand: Hand) -> Tile:
+        """The image as it is. Nothing of it is drawn by chance, so nothing has to be reckoned again for every example."""
+        subject, loaded = self._opened(row, self._canvas, hand)
+        fit = self._sizes.get(subject.facts)
+        if fit is None:
+            view = View.whole(subject.scene)
+            fit = Fit.of(view, subject.scene, self._canvas, self._settings.resize, subject.facts)
+            self._sizes[subject.facts] = fit
+        return self._alone(canvas, Tile(subject, fit.placement, None), fit, loaded, hand)
+
+    def _tile(self, canvas: Canvas, row: int, hand: Hand, chance: Chance) -> Tile:
         subject, loaded = self._opened(row, self._canvas, hand)
         view = View.whole(subject.scene)
-        if chance is not None:
-            for augmentation in self._geometric:
-                view = augmentation.seen(view, subject.scene, chance)
-        tile = self._drawn(canvas, subject, loaded, view, canvas.begin(), hand)
-        canvas.end(tile.placement.target)
+        for augmentation in self._geometric:
+            view = augmentation.seen(view, subject.scene, chance)
+        fit = Fit.of(view, subject.scene, self._canvas, self._settings.resize, subject.facts)
+        return self._alone(canvas, Tile(subject, fit.placement, view.keep), fit, loaded, hand)
+
+    def _alone(self, canvas: Canvas, tile: Tile, fit: Fit, loaded: Loaded, hand: Hand) -> Tile:
+        self._drawn(canvas, tile.subject.facts, fit, loaded, canvas.begin(), hand)
+        canvas.end(fit.placement.target)
         return tile
 
     def _four_tiles(
@@ -122,7 +135,9 @@ class Maker:
         for flip in self._flips:
             view = flip.seen(view, subject.scene, chance)
         view = mosaic.seen(view, subject.scene, chance, quarter, (self._canvas.width, self._canvas.height))
-        return self._drawn(canvas, subject, loaded, view, area, hand)
+        fit = Fit.of(view, subject.scene, area, self._settings.resize, subject.facts)
+        self._drawn(canvas, subject.facts, fit, loaded, area, hand)
+        return Tile(subject, fit.placement, view.keep)
 
     def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
         """Ready to be drawn: decoding it can still fail."""
@@ -138,21 +153,21 @@ class Maker:
         return Subject(example, facts, scene, usable, area), loaded
 
     def _facts_of(self, row: int, loaded: Loaded) -> Facts:
-        width, height, is_reducible = self._facts[row].tolist()
-        if not width:
-            width, height, is_reducible = self._facts[row] = loaded.facts(self._settings.most_pixels)
-        return Facts(width, height, bool(is_reducible))
+        facts = self._facts[row]
+        if facts is None:
+            said = loaded.facts(self._settings.most_pixels)
+            facts = self._facts[row] = self._said.setdefault(said, said)
+        return facts
 
-    def _drawn(self, canvas: Canvas, subject: Subject, loaded: Loaded, view: View, drawn: Area, hand: Hand) -> Tile:
-        """Draws what the view shows; what was `drawn` before and is not covered is made blank."""
-        facts, scene = subject.facts, subject.scene
-        placement = place(view, scene, subject.area, self._settings.resize, facts.is_reducible)
+    def _drawn(self, canvas: Canvas, facts: Facts, fit: Fit, loaded: Loaded, drawn: Area, hand: Hand) -> None:
+        """Draws what the placement shows; what was `drawn` before and is not covered is made blank."""
+        placement = fit.placement
         target = part(canvas.pixels, placement.target)
-        into = target if target.flags.c_contiguous and shows_all(placement, facts) else None
+        into = target if fit.shows_all and target.flags.c_contiguous else None
         pixels = loaded.pixels(facts, placement.reduction, into)
         began = perf_counter()
         if pixels is not into:
             draw(pixels, placement, target)
-        canvas.clear(drawn, but=placement.target)
+        if drawn != placement.target:
+            canvas.clear(drawn, but=placement.target)
         hand.tally.augment_s += perf_counter() - began
-        return Tile(subject, placement, view.keep)

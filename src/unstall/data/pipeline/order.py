@@ -35,7 +35,8 @@ class Order:
 
     def rows(self, epoch: int, step: int) -> Integers:
         rows = self._of(epoch)[step * self._batch_size : (step + 1) * self._batch_size]
-        return np.pad(rows, (0, self._batch_size - len(rows)), constant_values=EMPTY)
+        empty = self._batch_size - len(rows)
+        return np.pad(rows, (0, empty), constant_values=EMPTY) if empty else rows
 
     def steps(self, epoch: int, from_step: int, epochs: int | None) -> Iterator[tuple[int, int]]:
         """(epoch, step) from there on, for so many epochs (the first may be a part of one) or, for None, without end."""

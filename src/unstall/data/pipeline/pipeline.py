@@ -66,7 +66,7 @@ class Pipeline:
     def _threads(self, epoch: int, from_step: int, epochs: int | None, ahead_bytes: int) -> Batches:
         import cv2
 
-        # The workers are as many as the cores: threads that OpenCV starts within each of them would only be in the way.
+        # There is a worker for each core: threads that OpenCV starts within each of them would only be in the way.
         cv2.setNumThreads(1)
         start = (epoch, from_step, epochs)
         return Batches(self.data, self.settings, self._maker, self.skipped, self._cache, self._order, start, ahead_bytes)

@@ -35,7 +35,7 @@ class Settings:
     for_training: bool = True
     seed: int = 0
     engine: Engine = "threads"
-    workers: int = 0  # 0: one for each core
+    workers: int = 0  # 0: one for each core and one more, as now and then one waits for a file or for the interpreter's lock
     ahead_bytes: int = 256 * MIB  # of batches made ahead of the one in use
     cache_bytes: int = 0  # of decoded images, kept in memory, or on disk where a folder is named
     cache_folder: Path | None = None
@@ -63,4 +63,4 @@ class Settings:
 
     @property
     def worker_count(self) -> int:
-        return self.workers or cores()
+        return self.workers or cores() + 1

@@ -1,10 +1,10 @@
 """The same batches as a tf.data.Dataset: for a TensorFlow program that fetches its input inside the graph.
 
-tf.data orders, holds ready and hands over; the examples are made by the crew of threads. This is not for want of TensorFlow
-operations: a read that hangs inside tf.data hangs for ever, its resize gives float32 at several times the cost, and its
-pixels would be other ones than those of the thread engine. Here both engines give the same bytes. Arrays begin at a multiple
-of 64 bytes, so TensorFlow takes them without a copy. A wait for input holds one thread of TensorFlow's pool and needs no
-other one of it, so it ends whatever the pool is busy with.
+tf.data orders, holds ready and hands over; the examples are made by the crew of threads, side by side. This is not for want
+of TensorFlow operations: a read that hangs inside tf.data hangs for ever, its resize gives float32 at several times the cost,
+and its pixels would be other ones than those of the thread engine. Here both engines give the same bytes. Arrays begin at a
+multiple of 64 bytes, so TensorFlow takes them without a copy. A wait for input holds one thread of TensorFlow's pool and needs
+no other one of it, so it ends whatever the pool is busy with.
 
 The only file of the data side that names a backend; it is imported when the engine is asked for.
 """
@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from unstall.data.pipeline.batch import Batch
+from unstall.data.pipeline.batch import Batch, batch_bytes
+from unstall.data.pipeline.packing import Layout, Part
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.telling import Measured
 from unstall.data.pipeline.threads_engine import Batches
 from unstall.errors import UnstallError, WrongInput
 
-HELD_BY_TENSORFLOW = 2  # batches: one prefetched, one being handed over
+HELD_BY_TENSORFLOW = 2  # batches, at most: prefetched, or being handed over
 
 
 def tensorflow() -> Any:
@@ -36,24 +37,45 @@ def tensorflow() -> Any:
 
 def dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are dicts of the batch's arrays, and `epoch` and `step`. Each iterator over it begins anew."""
-    tf = tensorflow()
-    shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
-    example = Batch.empty(np.empty(shape, np.uint8), settings.most_boxes, 0, 0)
-    signature = {name: tf.TensorSpec(array.shape, tf.as_dtype(array.dtype)) for name, array in example.arrays().items()}
-    signature |= {name: tf.TensorSpec((), tf.int64) for name in ("epoch", "step")}
+    tf, layout = tensorflow(), Layout(settings)
 
-    def elements() -> Iterator[dict[str, Any]]:
+    def unpacked(images: Any, packed: Any) -> dict[str, Any]:
+        return {"images": images} | {part.name: array_of(tf, part, packed) for part in layout.parts}
+
+    return ahead(packed_dataset(settings, open_batches, steps).map(unpacked), settings)
+
+
+def array_of(tf: Any, part: Part, packed: Any) -> Any:
+    own = packed[part.begin : part.end]
+    dtype = tf.as_dtype(part.dtype)
+    values = tf.cast(own, dtype) if dtype.size == 1 else tf.bitcast(tf.reshape(own, (-1, dtype.size)), dtype)
+    return tf.reshape(values, part.shape)
+
+
+def packed_dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+    """Elements are the images and the bytes of everything else; see packing."""
+    tf, layout = tensorflow(), Layout(settings)
+    shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
+    signature = (tf.TensorSpec(shape, tf.uint8), tf.TensorSpec((layout.bytes,), tf.uint8))
+
+    def elements() -> Iterator[tuple[Any, Any]]:
         with open_batches() as batches:
             for batch in batches:
-                yield {**batch.arrays(), "epoch": batch.epoch, "step": batch.step}
+                yield batch.images, layout.packed(batch)
 
     made = tf.data.Dataset.from_generator(elements, output_signature=signature)
     cardinality = tf.data.INFINITE_CARDINALITY if steps is None else steps
-    made = made.apply(tf.data.experimental.assert_cardinality(cardinality)).prefetch(1)
+    return made.apply(tf.data.experimental.assert_cardinality(cardinality))
+
+
+def ahead(made: Any, settings: Settings) -> Any:
+    """Held ready by TensorFlow, which finds out how many: as many as its part of the budget of bytes has room for, at most."""
+    tf = tensorflow()
     options = tf.data.Options()
     options.deterministic = True
-    options.autotune.enabled = False  # there is one stage, and its buffer is what the budget of bytes allows
-    return made.with_options(options)
+    options.autotune.enabled = True
+    options.autotune.ram_budget = HELD_BY_TENSORFLOW * batch_bytes(settings)
+    return made.prefetch(tf.data.AUTOTUNE).with_options(options)
 
 
 class TensorFlowBatches:
@@ -62,19 +84,19 @@ class TensorFlowBatches:
     def __init__(self, settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> None:
         self._tf = tensorflow()
         self._opened: Batches | None = None
-        self._elements = iter(dataset(settings, lambda: self._open(open_batches), steps))
+        self._layout = Layout(settings)
+        self._elements = iter(ahead(packed_dataset(settings, lambda: self._open(open_batches), steps), settings))
 
     def __iter__(self) -> TensorFlowBatches:
         return self
 
     def __next__(self) -> Batch:
         try:
-            element = next(self._elements)
+            images, packed = next(self._elements)
         except self._tf.errors.OpError as error:
             raised = None if self._opened is None else self._opened.error
             raise (raised or error) from None
-        arrays: dict[str, Any] = {name: np.asarray(memoryview(value)) for name, value in element.items()}
-        return Batch(**{**arrays, "epoch": int(arrays["epoch"]), "step": int(arrays["step"])})
+        return self._layout.batch(np.asarray(memoryview(images)), np.asarray(memoryview(packed)))
 
     def __enter__(self) -> TensorFlowBatches:
         return self

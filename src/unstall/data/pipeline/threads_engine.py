@@ -137,7 +137,6 @@ class Batches:
         following = next(self._steps, None)
         if following is None:
             return
-        images, canvases = self._canvases.take()
-        making = Making(images, *following, self._order.rows(*following))
+        making = Making(self._canvases, *following, self._order.rows(*following))
         self._making.append(making)
-        self._crew.begin(making, canvases)
+        self._crew.begin(making)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from unstall.data.augment.view import Area, Placement, Scene
+from unstall.data.augment.view import Area, Placement, Resize, Scene, View, place
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, Floats, Integers
 from unstall.data.pipeline.canvas import part
 from unstall.data.pipeline.decoding import Facts, Pixels, decoded_shape
@@ -36,7 +36,7 @@ class Tile:
 
     subject: Subject
     placement: Placement
-    keep: Flags
+    keep: Flags | None  # None: all of them
 
 
 class Filled(NamedTuple):
@@ -79,11 +79,16 @@ def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
     return cut[usable], np.flatnonzero(usable).astype(np.int32)
 
 
-def shows_all(placement: Placement, facts: Facts) -> bool:
-    """Whether the target is the decoded image, pixel for pixel: then it can be decoded into the batch itself."""
-    height, width, _ = decoded_shape(facts, placement.reduction)
-    is_same_size = (placement.target.width, placement.target.height) == (width, height)
-    return is_same_size and placement.source == (0, 0, width, height) and not placement.is_flipped
+class Fit(NamedTuple):
+    placement: Placement
+    shows_all: bool  # the target is the decoded image, pixel for pixel: then it can be decoded into the batch itself
+
+    @classmethod
+    def of(cls, view: View, scene: Scene, area: Area, resize: Resize, facts: Facts) -> Fit:
+        placement = place(view, scene, area, resize, facts.is_reducible)
+        height, width, _ = decoded_shape(facts, placement.reduction)
+        is_same_size = (placement.target.width, placement.target.height) == (width, height)
+        return cls(placement, is_same_size and placement.source == (0, 0, width, height) and not placement.is_flipped)
 
 
 def draw(pixels: Pixels, placement: Placement, target: Pixels) -> None:

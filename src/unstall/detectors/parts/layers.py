@@ -15,6 +15,7 @@ import keras
 from keras import ops
 
 from unstall.backends import norms
+from unstall.backends.devices import is_on_processor
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.starts import glorot_uniform
 
@@ -67,8 +68,10 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         return y + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else y
 
     def convolution_op(self, x: Tensor, kernel: Tensor) -> Tensor:
-        """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU, in float32, nearly twice as fast."""
-        if self.kernel_size != (1, 1) or self.compute_dtype != "float32":
+        """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU, in float32, nearly twice as fast.
+
+        Not on a card: XLA's compiler for these (JAX 0.11) dies of products of every second pixel."""
+        if self.kernel_size != (1, 1) or self.compute_dtype != "float32" or not is_on_processor():
             return super().convolution_op(x, kernel)
         step = self.strides[0]
         x = x[:, ::step, ::step] if step > 1 else x

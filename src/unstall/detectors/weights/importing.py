@@ -114,6 +114,11 @@ def _held_against(tensors: Tensors, variant: str) -> Fit:
 def _chosen(checkpoint: Checkpoint, fits: dict[str, Fit], variant: str | None) -> str:
     nearest = max(fits, key=lambda name: (len(fits[name].taken), -len(fits[name].left_out), -len(fits[name].new)))
     best = fits[nearest]
+    if not best.taken:
+        raise WrongInput(
+            f"'{checkpoint.path}' fits no detector: none of its {len(checkpoint.tensors)} tensors has a name and shape of "
+            f"theirs.{_first_difference(best)} Detectors: {', '.join(fits)}."
+        )
     if not best.is_of_this:
         raise WrongInput(
             f"'{checkpoint.path}' fits no detector. The nearest is {nearest}: {len(best.taken)} of its {best.wanted} tensors are "

@@ -32,6 +32,7 @@ NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
 SHOWN = 3  # problems in the table
+MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
 
 def look(context: Context) -> Answer:
@@ -69,6 +70,10 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
     if train < settings.batch_size:
         return Refuses(f"{said}: fewer images than one batch ({settings.batch_size})", "a smaller --batch-size", found)
+    updates = int(train // settings.batch_size) * settings.epochs
+    if settings.warm_up_steps > MOST_WARM_UP * updates:
+        reason = f"{said}: {updates:,} updates in all, and {settings.warm_up_steps:,} of them would be warm-up"
+        return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {path} (--fix OUT writes a mended copy)"

@@ -48,21 +48,23 @@ FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 def look(context: Context) -> Answer:
     from unstall.training.trying import Trial
 
-    trial = Trial(context.settings, context.folder, context.progress)
+    return tried(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
+
+
+def tried(trial: Trial, rate: float, context: Context) -> Answer:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
-    rate = context.settings.rate
-    trial.loss_at(rate, some[0])  # compiles
+    trial.loss_at(0.0, some[0])  # compiles
     began = time.perf_counter()
-    trial.loss_at(rate, some[0])
-    step_s = time.perf_counter() - began
+    at_first = sum(trial.loss_at(0.0, batch) for batch in some) / BATCHES  # nothing is changed at a rate of 0
+    step_s = (time.perf_counter() - began) / BATCHES
     context.measured_images_per_s = context.settings.batch_size / step_s
     if 3 * STEPS * step_s > MOST_S:
         return Unknown(
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
-    return judged(rate, here, lower, higher, context.measured_images_per_s)
+    return judged(rate, at_first, here, lower, higher, context.measured_images_per_s)
 
 
 def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
@@ -75,39 +77,30 @@ def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Cont
     return losses
 
 
-def judged(rate: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float) -> Answer:
-    """Falls are those from the first to the last round over the batches."""
+def judged(
+    rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float
+) -> Answer:  # fmt: skip
+    """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round."""
     facts = {
-        "rate": rate,
-        "losses": here,
-        "losses_at_a_tenth": lower,
-        "losses_at_ten_times": higher,
+        "rate": rate, "loss_at_first": at_first, "losses": here, "losses_at_a_tenth": lower, "losses_at_ten_times": higher,
         "images_per_s": images_per_s,
-    }
-    first, last = _ends(here)
-    said = f"loss {first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"
-    if not math.isfinite(first) and not math.isfinite(_ends(lower)[0]):
-        cure = "look at the data (`unstall data check`) and at --precision: a lower rate does not help"
-        return Refuses("the loss is not finite at the very first steps, at a tenth of the rate, too", cure, facts)
-    if not math.isfinite(last) or last > EXPLODED * first:
+    }  # fmt: skip
+    last = _last(here)
+    said = f"loss {at_first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"
+    if not math.isfinite(at_first):
+        cure = "look at the data (`unstall data check`), the weights and --precision: a lower rate does not help"
+        return Refuses("the loss is not finite before any update", cure, facts)
+    if not math.isfinite(last) or last > EXPLODED * at_first:
         return Refuses(f"{said}: the rate is too high", f"--rate {rate / FACTOR:g}, or `unstall sweep`", facts)
-    if last > RISEN * first:
+    if last > RISEN * at_first:
         return Warns(f"{said}: it rises", f"--rate {rate / FACTOR:g}, a longer --warm-up-steps, or `unstall sweep`", facts)
-    fall, better = first - last, _fall(higher)
-    if fall < HARDLY * abs(first) and better > FAR_BETTER * max(fall, HARDLY * abs(first) / FAR_BETTER):
-        return Warns(
-            f"{said}: hardly any fall; ten times the rate falls by {better:.3g}",
-            f"--rate {rate * FACTOR:g}, or `unstall sweep`",
-            facts,
-        )
+    fall, better = at_first - last, at_first - _last(higher)
+    if fall < HARDLY * at_first and better > FAR_BETTER * max(fall, HARDLY * at_first / FAR_BETTER):
+        cure = f"--rate {rate * FACTOR:g}, or `unstall sweep`"
+        return Warns(f"{said}: hardly any fall; ten times the rate falls by {better:.3g}", cure, facts)
     return Fits(said, facts)
 
 
-def _ends(losses: list[float]) -> tuple[float, float]:
-    """The means of the first and of the last round over the batches: a loss is compared with one of the same batches."""
-    return sum(losses[:BATCHES]) / BATCHES, sum(losses[-BATCHES:]) / BATCHES
-
-
-def _fall(losses: list[float]) -> float:
-    first, last = _ends(losses)
-    return first - last if math.isfinite(last) else -math.inf
+def _last(losses: list[float]) -> float:
+    """The mean of the last round over the batches."""
+    return sum(losses[-BATCHES:]) / BATCHES

@@ -25,7 +25,7 @@ from unstall.preflight.context import Context
 
 NEEDS = ("data_set",)
 IS_QUICK = True
-NEEDS_PRETRAINING = 5_000_000  # weights; a network of more than these learns little from few images
+NEEDS_PRETRAINING = 2_000_000  # weights; a network of more than these learns little from few images
 ENOUGH_IMAGES = 20_000  # to learn such a network from nothing
 SAME_NETWORK = frozenset(
     {"image_px", "least_score", "most_iou", "most_candidates", "most_detections", "trainable_stages", "frozen_norms"}
@@ -45,7 +45,7 @@ def look(context: Context) -> Answer:
 def _none(context: Context) -> Answer:
     if context.parameters > NEEDS_PRETRAINING and context.images < ENOUGH_IMAGES:
         return Warns(
-            f"none: all {context.parameters / 1e6:.0f} million weights begin fresh, with {context.images:,} images to learn from",
+            f"none: all {context.parameters / 1e6:.1f} million weights begin fresh, with {context.images:,} images to learn from",
             "--weights FILE, of torchvision say: `unstall weights import FILE`",
         )
     return Fits("none: it learns from the beginning")

@@ -1,0 +1,44 @@
+"""Write a run as one page that needs nothing else: unstall report RUN
+
+RUN is a name from `unstall runs`, the beginning of one, or a run folder; without it, the last run. A run that still goes on is
+shown as far as it has come. At the end of `unstall run` the page is written by itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report", help=__doc__)
+@click.argument("run", default="last", metavar="[RUN]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it; else report.html in the run folder."
+)
+@click.option("--open", "is_to_open", is_flag=True, help="Open it in the browser.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the same story as JSON; '-' is standard output, and nothing else is printed.",
+)
+def command(run: str, out: Path | None, is_to_open: bool, json_target: str | None) -> None:
+    from unstall import runs
+    from unstall.report import html, json, text
+    from unstall.report.progress import shown_progress
+    from unstall.report.reading import read_whole
+
+    folder = runs.find(run)
+    with shown_progress() as progress:
+        story = read_whole(folder, progress)
+    target = out or folder.report_path
+    html.write_run(story, target)
+    if json_target:
+        json.write({**story, "report": str(target)}, json_target)
+    if json_target != "-":
+        text.console().print(str(target), markup=False, soft_wrap=True)
+    if is_to_open:
+        import webbrowser
+
+        webbrowser.open(target.resolve().as_uri())

@@ -1,0 +1,39 @@
+"""The page of a run, written when it has ended: within its time, and without harm if it cannot be."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from unstall.diagnosis.diagnose import Diagnosis
+from unstall.supervisor.watch import Watch
+
+MOST_S = 5.0  # the caller waits for the end of the run, not for a page; on a disk that hangs it would wait for ever
+
+
+def told_exactly(watch: Watch, story: dict[str, Any]) -> dict[str, Any]:
+    """With the sums of the whole run, where they are known."""
+    if watch.is_timeline_broken:
+        return story
+    return watch.guarded("timeline", lambda: watch.timeline.exact(story, watch.journal.now)) or story
+
+
+def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
+    """Where it is; None if it could not be written in time."""
+    written: list[Path] = []
+
+    def write() -> None:
+        from unstall.report import html
+        from unstall.report.whole import tell_whole
+
+        target = watch.run.report_path
+        html.write_run(tell_whole(watch.run, watch.journal, diagnosis, watch.timeline), target)
+        written.append(target)
+
+    if watch.is_timeline_broken:
+        return None
+    writer = threading.Thread(target=lambda: watch.guarded("report", write), name="unstall-report", daemon=True)
+    writer.start()
+    writer.join(MOST_S)
+    return written[0] if written else None

@@ -1,0 +1,83 @@
+"""`unstall report`: a page and a story of any run, of one that ended and of one that goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.programs import UNSTALL, write
+
+JOURNALS = Path(__file__).parents[1] / "journals"
+A_RUN = JOURNALS / "gpu_exhausted_batch_torch"
+
+
+def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*UNSTALL, *arguments], capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **env}, input=""
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_a_run_gets_its_page_where_it_is_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    done = call("report", str(A_RUN), "--out", str(target))
+    assert (done.returncode, done.stdout) == (0, f"{target}\n")
+    assert target.read_text().startswith("<!doctype html>")
+
+
+def test_the_same_story_can_be_had_as_json(tmp_path: Path) -> None:
+    done = call("report", str(A_RUN), "--out", str(tmp_path / "page.html"), "--json", "-")
+    story = json.loads(done.stdout)
+    assert story["verdicts"][0]["cause"] == "device_memory_exhausted"
+    assert {"time", "host_memory", "device_memory"} <= {plot["name"] for plot in story["timeline"]["plots"]}
+    assert story["report"] == str(tmp_path / "page.html")
+
+
+def test_a_run_that_is_watched_writes_its_page_by_itself_and_says_where(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, "print('hello')\nraise SystemExit(3)\n", "train.py")
+    done = call("run", "--json", str(tmp_path / "story.json"), "--", sys.executable, str(program), COLUMNS="400")
+    (page,) = own_home.glob("*/report.html")
+    assert (done.returncode, done.stdout) == (3, "hello\n")
+    assert f"report    {page}" in done.stderr
+    assert json.loads((tmp_path / "story.json").read_text())["report"] == str(page)
+    assert "exit code 3" in page.read_text()
+    assert [path.name for path in page.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_page_that_cannot_be_written_changes_nothing_else(tmp_path: Path, own_home: Path) -> None:
+    """A folder stands where the page should."""
+    source = f"import pathlib\n[(path / 'report.html').mkdir() for path in pathlib.Path({str(own_home)!r}).iterdir()]\nprint('hello')\n"
+    done = call("run", "--", sys.executable, str(write(tmp_path, source, "train.py")))
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "exit code 0" in done.stderr and "\nreport" not in done.stderr
+    told = [json.loads(line) for path in own_home.glob("*/events-watcher-*") for line in path.read_text().splitlines()]
+    assert [event["error"] for event in told if event["event"] == "ProbeFailed" and event["probe"] == "report"]
+
+
+def test_a_journal_torn_at_its_end_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    for path in A_RUN.iterdir():
+        (run / path.name).write_bytes(path.read_bytes()[:-40])
+    assert call("report", str(run)).returncode == 0
+    assert (run / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "There is no run 'nowhere'"),
+        ([str(A_RUN), "--out", "/not/there/page.html"], "Cannot write the page to '/not/there/page.html'"),
+        ([str(A_RUN), "--out", "/dev/null", "--json", "/not/there"], "Cannot write the JSON to '/not/there'"),
+    ],
+)
+def test_what_is_wrong_is_named(arguments: list[str], words: str) -> None:
+    done = call("report", *arguments)
+    assert done.returncode == 2 or "no run" in words
+    assert words in done.stderr
