@@ -79,6 +79,10 @@ class Supervised:
     def read(self) -> None:
         self.events += self._tail.read()
 
+    def all(self) -> list[Event]:
+        self.read()
+        return self.events
+
     def worker_pid(self) -> int:
         self.read()
         started = [event for event in self.events if isinstance(event, RunStarted)]
@@ -128,7 +132,8 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
                     break
             code = _end(supervised)
             ended = {"backend": backend, "seed": seed, "kinds": kinds, "epochs": epochs, "exit_code": code, **result(run)}
-            ended["output"] = "" if code == 0 else _output(run)
+            ended["output"] = "" if code == 0 and ended["last_step"] else _output(run)
+            ended["plans"] = [f"{plan.cause} in {plan.step}: {plan.remedy}" for plan in Journal(supervised.all()).of(PlanMade)]
             return ended, faults
 
 
@@ -163,7 +168,10 @@ def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, A
 def result(run: RunFolder) -> dict[str, Any]:
     """The checksum of all numbers of the last checkpoint, and the score."""
     newest = max(run.checkpoints_path.glob("step-*"), default=None)
-    manifest = json.loads((newest / "manifest.json").read_text()) if newest else {"files": {}}
+    try:
+        manifest = json.loads((newest / "manifest.json").read_text()) if newest else {"files": {}}
+    except (OSError, ValueError) as error:  # the run ended with a checkpoint that is not whole
+        manifest = {"files": {"arrays.bin": {"sha256": f"damaged: {error}"}}}
     score = json.loads(run.score_path.read_text()) if run.score_path.exists() else {}
     return {
         "last_step": int(newest.name[5:]) if newest else 0,
