@@ -22,6 +22,7 @@ COLOUR = {
     "done": "green",
     "running": "green",
 }
+SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
@@ -56,7 +57,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     from rich.text import Text
 
     table = grid()
-    table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
+    state = story["state"]
+    table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
