@@ -4,7 +4,7 @@
 
 A run trains a tiny detector on embedded shapes of 64 pixels, and has several faults, one after the other, each some steps after
 the recovery from that before. Told for each fault: whether the run survived it, the seconds from the fault to the end of the next
-good step, and how many steps had to be made again. For each run: whether its last checkpoint is, bit by bit, that of the run that
+good step, and how many steps had to be made again. For each run: whether its last weights are, bit by bit, those of the run that
 nothing befell (where exactness is promised), and its score beside that one's. Results are appended to the file after each
 run: a call that is broken off goes on with what is missing.
 """

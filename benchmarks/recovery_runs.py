@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -79,6 +81,10 @@ class Supervised:
     def read(self) -> None:
         self.events += self._tail.read()
 
+    def all(self) -> list[Event]:
+        self.read()
+        return self.events
+
     def worker_pid(self) -> int:
         self.read()
         started = [event for event in self.events if isinstance(event, RunStarted)]
@@ -128,7 +134,8 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
                     break
             code = _end(supervised)
             ended = {"backend": backend, "seed": seed, "kinds": kinds, "epochs": epochs, "exit_code": code, **result(run)}
-            ended["output"] = "" if code == 0 else _output(run)
+            ended["output"] = "" if code == 0 and ended["weights"] else _output(run)
+            ended["plans"] = [f"{plan.cause} in {plan.step}: {plan.remedy}" for plan in Journal(supervised.all()).of(PlanMade)]
             return ended, faults
 
 
@@ -161,16 +168,25 @@ def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, A
 
 
 def result(run: RunFolder) -> dict[str, Any]:
-    """The checksum of all numbers of the last checkpoint, and the score."""
+    """The checksum of the last weights, and the score."""
     newest = max(run.checkpoints_path.glob("step-*"), default=None)
-    manifest = json.loads((newest / "manifest.json").read_text()) if newest else {"files": {}}
     score = json.loads(run.score_path.read_text()) if run.score_path.exists() else {}
     return {
-        "last_step": int(newest.name[5:]) if newest else 0,
-        "weights": manifest["files"].get("arrays.bin", {}).get("sha256", ""),
+        "last_checkpoint": int(newest.name[5:]) if newest else 0,
+        "weights": _checksum(run.last_weights_path),
         "AP": score.get("figures", {}).get("AP"),
         "loss": _last_loss(run),
     }
+
+
+def _checksum(path: Path) -> str:
+    """Of the numbers of a weights file (safetensors): what stands before them tells where they came from."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        file.seek(8 + length)
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def _last_loss(run: RunFolder) -> float | None:

@@ -131,6 +131,7 @@ except SystemExit as end:
         "attach PID",
         "run -- PYTHON -c pass",
         "train --show-settings",
+        "train --models",
         "report RUN --out PAGE",
     ],
 )

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from unstall.journal.events import CheckpointCompleted, PlanMade, StepsEnded, TrainingBegan
+from unstall.journal.events import CheckpointCompleted, PlanMade, StepsEnded, TrainingBegan, TrainingEnded
 from unstall.journal.reader import Journal
 from unstall.settings import Settings, as_plain, changed
+from unstall.training.endings import DONE
 
 
 class Kind(StrEnum):
@@ -88,7 +89,7 @@ class Sign:
         return " and ".join(parts)
 
     def is_seen(self, journal: Journal) -> bool:
-        if step_reached(journal) <= self.past_step:
+        if step_reached(journal) <= self.past_step and not _is_done(journal):
             return False
         groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
         if self.loss_below is not None:
@@ -124,6 +125,12 @@ def plan_for(
     if change and all(before[name] == value for name, value in change.items()):
         return None
     return Plan(remedy.rpartition(".")[2], verb, change, why, verify, {name: before[name] for name in change}, from_step)
+
+
+def _is_done(journal: Journal) -> bool:
+    """A fault in the last step has nothing after it but the end."""
+    ended = journal.last(TrainingEnded)
+    return ended is not None and ended.ending == DONE.title
 
 
 # --- how far a training is, from the events of its worker ---

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.remedies.builders import T0, began, fault, host, made, measured, steps
-from unstall.journal.events import CheckpointCompleted, LossDiverged, StepsEnded, TrainingBegan, UpdateSkipped
+from unstall.journal.events import CheckpointCompleted, LossDiverged, StepsEnded, TrainingBegan, TrainingEnded, UpdateSkipped
 from unstall.journal.reader import Journal
 from unstall.plans import Fault, Kind, Sign, step_reached
 from unstall.remedies import remedies_for
@@ -63,6 +63,13 @@ def after(loss: float | None, wait_s: float = 1.0) -> Journal:
 def test_it_has_helped_when_the_training_is_past_the_fault() -> None:
     assert Sign(past_step=100).is_seen(after(1.0))
     assert not Sign(past_step=120).is_seen(after(1.0))
+
+
+def test_it_has_helped_when_the_training_is_done() -> None:
+    """After a fault in the last step there is no step to get past it."""
+    done = [TrainingEnded(at=T0, step=100, ending="done")]
+    assert Sign(past_step=100).is_seen(Journal([TrainingBegan(at=T0, from_step=80), *done]))
+    assert not Sign(past_step=100, loss_below=1.0).is_seen(Journal(done))
 
 
 def test_a_lower_rate_has_helped_when_the_loss_is_finite_and_below() -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from unstall.inside.begin import begin
-from unstall.journal.events import CheckpointCompleted, LossDiverged, MemoryExhausted, TrainingBegan, TrainingEnded, UpdateSkipped
+from unstall.journal.events import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    LossDiverged,
+    MemoryExhausted,
+    TrainingBegan,
+    TrainingEnded,
+    UpdateSkipped,
+)
 from unstall.runs import RunFolder, write_whole
 
 STEPS = 40
@@ -50,6 +58,9 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
         if (step + 1) % SAVES_EVERY == 0 or asked:
             path = run.checkpoints_path / f"step-{step + 1:09}"
+            if fate.get("disk_is_full"):
+                probe.emit(CheckpointFailed(at=time.time(), step=step + 1, path=str(path), error="No space left on device"))
+                continue
             path.mkdir()
             probe.emit(CheckpointCompleted(at=time.time(), step=step + 1, path=str(path)))
         if asked:

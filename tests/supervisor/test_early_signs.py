@@ -17,9 +17,9 @@ from unstall.supervisor.treatment import Patient
 # --- a stall ---
 
 
-def stalled(phase: str = "train", limit_s: float = 8.0, busy: bool = False) -> tuple[Journal, StallBegan]:
+def stalled(phase: str = "train", limit_s: float = 8.0, busy: bool = False, step: int = 50) -> tuple[Journal, StallBegan]:
     usual_s = 0.1 if phase == "train" else None
-    stall = StallBegan(at=T0 + 10, since=T0, phase=phase, limit_s=limit_s, usual_s=usual_s)
+    stall = StallBegan(at=T0 + 10, since=T0, phase=phase, limit_s=limit_s, usual_s=usual_s, step=step)
     cores = 1.5 if busy else 0.0
     return Journal([stall, HostSampled(at=T0 + 12, interval_s=1.0, cpu_cores=cores)]), stall
 
@@ -44,6 +44,12 @@ def test_waiting_is_in_vain_when_nothing_has_moved_for_long(
 ) -> None:
     journal, stall = stalled(phase, limit_s, busy)
     assert is_hung(journal, stall, seconds) is hung
+
+
+def test_the_first_steps_only_seem_to_be_quick() -> None:
+    journal, stall = stalled(step=3)
+    assert not is_hung(journal, stall, 60)
+    assert is_hung(journal, stall, 130)
 
 
 def test_a_device_that_computes_is_waited_for() -> None:

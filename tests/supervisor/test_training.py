@@ -175,6 +175,13 @@ def test_what_did_not_help_is_undone_when_another_remedy_has_its_turn() -> None:
     assert [event.remedy for event in whole(run).of(PlanUndone)] == ["skip_bad_examples"]
 
 
+def test_a_full_disk_is_said_once_and_stops_nothing() -> None:
+    run = a_run({"disk_is_full": True})
+    code, said = supervised(run)
+    assert code == 0 and len(lives(run)) == 1
+    assert said.count("a checkpoint could not be written: No space left on device") == 1
+
+
 def test_a_worker_that_stands_still_is_ended_and_goes_on() -> None:
     run = a_run({"at": 25, "signal": signal.SIGSTOP})
     code, said = supervised(run)

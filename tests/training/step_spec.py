@@ -117,6 +117,16 @@ def test_parts_give_the_update_of_the_whole_batch(variant: str) -> None:
             assert furthest(step.arrays(), after, kind) < 1e-5, kind
 
 
+@pytest.mark.skipif(keras.backend.backend() != "jax" or not IS_EVERY, reason="JAX alone has two ways, and compiles both")
+def test_parts_in_a_loop_as_on_an_accelerator_give_what_they_give_one_by_one() -> None:
+    loop, pieces = made(settings=IN_PARTS), made(settings=IN_PARTS)
+    assert loop.stepping.is_in_pieces and pieces.stepping.is_in_pieces, "this test is for a CPU"
+    loop.stepping.is_in_pieces = False
+    (one,), (other,) = taken(loop, 1), taken(pieces, 1)
+    assert one.losses == pytest.approx(other.losses, rel=1e-5)
+    assert furthest(loop.arrays(), pieces.arrays()) < 1e-5  # norms learn part after part, and their statistics are among these
+
+
 # --- going on ---
 
 
@@ -210,6 +220,32 @@ def test_the_detector_shows_the_averages_and_then_its_own_weights() -> None:
             step(given(0))
     assert shown("weights")
     assert same_bits(step.arrays(), arrays) == []
+
+
+class Looking(keras.Model):
+    """Keras predicts with it, and does with its variables as it does with those of any model."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__()
+        self.detector = step.detector
+        self.built = True
+
+    def call(self, images: Any) -> Any:
+        return self.detector.prepared(images)
+
+
+@pytest.mark.parametrize("average_decay", [0.9, 0.0])
+def test_keras_may_predict_meanwhile_and_the_state_is_as_before(average_decay: float) -> None:
+    step = made(settings=replace(SETTINGS, average_decay=average_decay))
+    before = step.arrays()
+    with step.averaged():
+        for _ in range(2):
+            Looking(step).predict_on_batch(given(0)["images"])
+    assert same_bits(step.arrays(), before) == []
+    shown = [keras.ops.convert_to_numpy(variable.value) for variable in step.program.variables.values()]
+    assert all(
+        value.tobytes() == before[f"weights/{name}"].tobytes() for name, value in zip(step.program.variables, shown, strict=True)
+    )
 
 
 def test_what_learns_changes_and_what_is_frozen_has_no_state_and_stays() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.training import history
+from unstall.training.history import History
 from unstall.training.position import Position
 
 
@@ -72,16 +72,32 @@ def test_with_another_number_of_steps_it_goes_on_at_the_same_share_of_the_epoch(
     assert (position.epoch, position.step_in_epoch, position.step) == (2, 5, 25)
 
 
-def test_the_history_is_written_whole_each_time(tmp_path: Path) -> None:
-    path = tmp_path / "history.csv"
-    position = Position(steps_per_epoch=1)
-    position.end_epoch({}, 0.0)
-    history.write(path, position.history)
-    taught(position, 0.1 + 0.2).end_epoch({"AP": 0.25}, 0.0)
-    for _ in range(2):
-        history.write(path, position.history)
+def in_file(path: Path) -> list[dict[str, str]]:
     with path.open() as file:
-        rows = list(csv.DictReader(file))
-    assert [row["epoch"] for row in rows] == ["1", "2"]
-    assert rows[0]["AP"] == "" and rows[1]["AP"] == "0.25"
-    assert float(rows[1]["class_loss"]) == 0.1 + 0.2
+        return list(csv.DictReader(file))
+
+
+def test_the_history_has_each_epoch_once_and_a_column_that_comes_later(tmp_path: Path) -> None:
+    history, position = History(tmp_path / "history.csv"), Position(steps_per_epoch=1)
+    for figures in ({}, {}, {"AP": 0.25}, {}):
+        taught(position, 0.1 + 0.2).end_epoch(figures, 0.0)  # type: ignore[arg-type]
+        history.write(position.history)
+        rows = in_file(tmp_path / "history.csv")
+        assert [row["epoch"] for row in rows] == [str(epoch + 1) for epoch in range(position.epoch)]
+    assert [row["AP"] for row in rows] == ["", "", "0.25", ""]
+    assert float(rows[3]["class_loss"]) == 0.1 + 0.2
+
+
+def test_a_run_that_goes_on_writes_the_history_as_its_checkpoint_has_it(tmp_path: Path) -> None:
+    """The rows behind the checkpoint are gone, and so is one that was cut off."""
+    path, position = tmp_path / "history.csv", Position(steps_per_epoch=1)
+    for _ in range(2):
+        taught(position, 1.0).end_epoch({}, 0.0)
+    checkpoint = again(position, 1)
+    taught(position, 1.0).end_epoch({}, 0.0)
+    History(path).write(position.history)
+    with path.open("a") as file:
+        file.write("4,4,1.")
+    taught(checkpoint, 7.0).end_epoch({}, 0.0)
+    History(path).write(checkpoint.history)
+    assert [row["epoch"] for row in in_file(path)] == ["1", "2", "3"] and in_file(path)[2]["class_loss"] == "7.0"

@@ -34,14 +34,14 @@ class JaxStepping:
         self.fixed: State = {}
         self.function = jax.jit(self._run, donate_argnums=0)
         self._changing = list(program.changing.items())
-        self._is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
+        self.is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
         self._counted, self._begun = jax.jit(self._count), jax.jit(self._nothing)
         self._added = jax.jit(self._add, donate_argnums=0)
         self._finished = jax.jit(self._finish, donate_argnums=0)
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> jax.Array:
-        take = self._in_pieces if self._is_in_pieces else self.function
+        take = self._in_pieces if self.is_in_pieces else self.function
         self.state, told = take(self.state, self.fixed, batch, np.float32(rate), key)
         self._show("weights")
         return told

@@ -22,6 +22,7 @@ COLOUR = {
     "done": "green",
     "running": "green",
 }
+SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
@@ -56,7 +57,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     from rich.text import Text
 
     table = grid()
-    table.add_row(Text(story["state"], style=COLOUR.get(story["state"], "bold")), headline(story))
+    state = story["state"]
+    table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
@@ -91,7 +93,7 @@ def grid() -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True, width=8)
+    table.add_column(style="dim", no_wrap=True, min_width=8)
     table.add_column(overflow="fold")
     return table
 
@@ -180,9 +182,10 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
 
 def repair_line(repair: dict[str, Any]) -> str:
     """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
-    number = f"{repair['attempt']}: " if repair["attempt"] else ""
+    if not repair["attempt"]:
+        return f"before the first step: {changes(repair)}"
     outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
-    return f"{number}{repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+    return f"{repair['attempt']}: {repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
 
 
 def changes(repair: dict[str, Any]) -> str:

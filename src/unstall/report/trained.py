@@ -42,5 +42,6 @@ def _files(run: RunFolder) -> dict[str, str]:
         "predictions": run.predictions_path,
         "tensorboard": run.tensorboard_path,
         "checkpoints": run.checkpoints_path,
+        "report": run.report_path,
     }
     return {name: str(path) for name, path in paths.items() if path.exists()}

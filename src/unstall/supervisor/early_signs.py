@@ -27,6 +27,7 @@ from unstall.supervisor.treatment import Patient, told_by
 
 LEAST_STALL_S = 20.0  # of a worker that idles where it has done so often what it does
 LEAST_FIRST_STALL_S = 120.0  # where it does it for the first time
+FIRST_STEPS = 10  # of a worker: a device is given several before the first is waited for, so they seem to take no time
 TIMES_LIMIT = 2.0  # the time after which it was looked at is given once more
 LEAST_BUSY_STALL_S = 900.0  # of one that computes, or whose device does: a first compilation may take long
 BUSY_PERCENT = 10.0  # of a device
@@ -42,7 +43,8 @@ def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     elif stall.phase in {"", "start", "between"}:
         least = LEAST_STALL_OUTSIDE_S
     else:
-        least = LEAST_FIRST_STALL_S if stall.usual_s is None else LEAST_STALL_S
+        is_known = stall.usual_s is not None and not 0 <= stall.step < FIRST_STEPS
+        least = LEAST_STALL_S if is_known else LEAST_FIRST_STALL_S
     return seconds > max(least, TIMES_LIMIT * stall.limit_s)
 
 

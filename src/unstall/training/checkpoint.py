@@ -28,6 +28,7 @@ from unstall.training.telling import tell
 
 NAME = re.compile(r"step-(\d{9,})")
 ASIDE = "."  # what begins with this is being written, or on its way out
+BEFORE = ".before"  # what ends with this is on its way out as soon as the next of the same step is in
 MOST_SHARE = 0.03  # of the time that saving may take
 
 
@@ -69,6 +70,7 @@ class Checkpoints:
 
     def newest(self) -> Saved | None:
         """The newest that is sound. A damaged one is journalled and passed over."""
+        self._take_back()
         for path in self.paths():
             try:
                 arrays, position = checkpoint_files.read(path)
@@ -116,21 +118,30 @@ class Checkpoints:
     def written(self, arrays: Arrays, position: dict[str, Any]) -> tuple[Path, int]:
         """The path and the bytes of a new checkpoint. Raises where it cannot be written, or is not there as it was written."""
         target = self._folder / f"step-{position['step']:09d}"
-        aside = self._folder / f"{ASIDE}{target.name}.new"
+        aside, before = self._folder / f"{ASIDE}{target.name}.new", self._folder / f"{ASIDE}{target.name}{BEFORE}"
+        self._take_back()
         for leftover in self._folder.glob(f"{ASIDE}step-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         try:
             size = checkpoint_files.write(aside, arrays, position)
-            if target.exists():  # damaged, or of a run that went on from an older one
-                _remove(target)
+            if target.exists():  # of a run that then went on from an older one
+                target.rename(before)
             aside.rename(target)
             checkpoint_files.sync_folder(self._folder)
             checkpoint_files.verify(target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)  # where something failed: else it has its name by now
+        shutil.rmtree(before, ignore_errors=True)
         for old in self.paths()[self._keep :]:
             _remove(old)
         return target, size
+
+    def _take_back(self) -> None:
+        """One that was to be replaced by another of the same step, which never came."""
+        for before in self._folder.glob(f"{ASIDE}step-*{BEFORE}"):
+            target = before.with_name(before.name.removeprefix(ASIDE).removesuffix(BEFORE))
+            if not target.exists():
+                before.rename(target)
 
 
 class _Writing:

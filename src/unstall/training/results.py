@@ -14,7 +14,8 @@ from unstall.detectors.weights import weights_file
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
 from unstall.runs import RunFolder
-from unstall.training import history, pictures
+from unstall.training import pictures
+from unstall.training.history import History
 from unstall.training.pictures import Picture
 from unstall.training.position import Row
 
@@ -22,6 +23,7 @@ from unstall.training.position import Row
 class Results:
     def __init__(self, run: RunFolder, detector: Detector, classes: Sequence[str], say: Callable[[str], None]) -> None:
         self._run, self._detector, self._classes, self._say = run, detector, classes, say
+        self._history = History(run.history_path)
         self._refused: set[str] = set()
 
     def keep_best(self, score: dict[str, Any]) -> None:
@@ -34,7 +36,7 @@ class Results:
         self._keep_weights(self._run.last_weights_path)
 
     def keep_history(self, rows: Sequence[Row]) -> None:
-        self._keep("the history", lambda: history.write(self._run.history_path, rows))
+        self._keep("the history", lambda: self._history.write(rows))
 
     def keep_pictures(self, made: Sequence[Picture]) -> None:
         self._keep("pictures", lambda: pictures.write(self._run.predictions_path, made))

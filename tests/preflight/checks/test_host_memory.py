@@ -34,7 +34,8 @@ def test_nearly_all_of_it_warns_and_less_fits() -> None:
 
 
 def test_a_cache_counts_no_more_than_there_are_images_and_nothing_on_disk(tmp_path: Path) -> None:
-    assert needed(context(tmp_path, shapes=100, cache_bytes=GIB)).cache == 100 * 128 * 128 * 3
+    small = context(tmp_path, shapes=100, cache_bytes=GIB, detector={"image_px": [128, 96]})
+    assert needed(small).cache == 100 * 128 * 96 * 3
     assert needed(context(tmp_path, cache_bytes=GIB, cache_folder=str(tmp_path))).cache == 0
 
 
