@@ -113,8 +113,9 @@ def test_parts_give_the_update_of_the_whole_batch(variant: str) -> None:
         (of_parts,) = taken(step, 1)
         assert of_parts.losses == pytest.approx(of_whole.losses, rel=1e-5)
         assert of_parts.gradient_norm == pytest.approx(of_whole.gradient_norm, rel=1e-5)
-        for kind in ("weights/", "momentum/", "average/"):
-            assert furthest(step.arrays(), after, kind) < 1e-5, kind
+        # The gradient of a bias is a sum of many that nearly cancel: of that the last digits are lost in any order.
+        for kind, most in (("weights/", 1e-5), ("average/", 1e-5), ("momentum/", 1e-4)):
+            assert furthest(step.arrays(), after, kind) < most, kind
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax" or not IS_EVERY, reason="JAX alone has two ways, and compiles both")
