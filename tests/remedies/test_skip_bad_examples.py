@@ -1,7 +1,7 @@
 """Examples are left out when it is they that are bad, and not the weights."""
 
 from tests.remedies.builders import T0, began, fault
-from unstall.journal.events import UpdateSkipped
+from unstall.journal.events import StepsEnded, UpdateSkipped
 from unstall.plans import Kind, Verb
 from unstall.remedies.skip_bad_examples import plan
 
@@ -33,6 +33,11 @@ def test_bad_batches_that_stand_alone_among_good_ones_are_left_out_whole() -> No
 def test_bad_batches_one_after_the_other_are_not_the_examples_doing() -> None:
     events = [skipped(10 * number, 10 * number + 1, in_a_row=number + 1) for number in range(5)]
     assert plan(fault(Kind.NOT_FINITE, began(), *events)) is None
+
+
+def test_bad_batches_after_the_loss_has_risen_are_not_the_examples_doing() -> None:
+    losses = [StepsEnded(at=T0 + at, first=10 * at, last=10 * at + 9, loss=10.0**at, loss_is_finite=True) for at in range(6)]
+    assert plan(fault(Kind.NOT_FINITE, began(), *losses, skipped(1, 2, step=58), skipped(5, 6, step=60), step=60)) is None
 
 
 def test_no_more_than_a_few_in_a_hundred_are_left_out() -> None:

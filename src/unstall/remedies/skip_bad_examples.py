@@ -26,6 +26,7 @@ from collections import Counter
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import TrainingBegan, UpdateSkipped
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.lower_rate import rising
 
 TREATS = {Kind.NOT_FINITE: 1}
 SAFETY = Safety.AUTO
@@ -36,7 +37,8 @@ MOST_SHARE = 0.05  # of the examples that may be left out in all
 
 
 def plan(found: Fault) -> Plan | None:
-    rows = suspected(found.journal.of(UpdateSkipped))
+    since, _ = rising(found)
+    rows = suspected(found.journal.of(UpdateSkipped), has_risen=since < found.step)
     began = found.journal.last(TrainingBegan)
     known = set(found.settings.skip_examples)
     fresh = sorted(rows - known)
@@ -53,11 +55,12 @@ def plan(found: Fault) -> Plan | None:
     )
 
 
-def suspected(skipped: list[UpdateSkipped]) -> set[int]:
-    """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again."""
+def suspected(skipped: list[UpdateSkipped], has_risen: bool = False) -> set[int]:
+    """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again. Where the loss had risen
+    before, batches that overflow by chance are the weights' doing."""
     counted = Counter(row for event in skipped for row in set(event.rows) if row >= 0)
     often = {row for row, count in counted.items() if count >= OFTEN}
     if often:
         return often
-    stand_alone = bool(skipped) and max(event.in_a_row for event in skipped) <= ALONE
+    stand_alone = bool(skipped) and not has_risen and max(event.in_a_row for event in skipped) <= ALONE
     return set(counted) if stand_alone else set()
