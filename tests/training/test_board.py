@@ -22,6 +22,7 @@ def test_without_its_package_that_is_said_once_and_nothing_else_happens(tmp_path
     assert not (tmp_path / "board").exists()
 
 
+@pytest.mark.torch  # which tensorboardX loads where it is installed
 def test_numbers_and_pictures_are_written_and_what_is_not_finite_is_left_out(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
     board = Board(tmp_path, 0, print)
@@ -34,6 +35,7 @@ def test_numbers_and_pictures_are_written_and_what_is_not_finite_is_left_out(tmp
     assert b"gradient_norm" not in raw and b"AP_small" not in raw
 
 
+@pytest.mark.torch
 def test_a_folder_that_cannot_be_written_is_said_once_and_nothing_else_happens(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
     (tmp_path / "board").write_text("in the way")
