@@ -3,7 +3,7 @@
     python -m benchmarks.supervised [--backend jax] [--pairs 3] [--steps 250] [--out benchmarks/results/supervised.json]
 
 A pair is two processes, one after the other, the first of them by turns: the bare loop (pipeline, step, a loss read three steps
-late, nothing else), and the whole of `unstall train`: watched from outside, probed inside, journalled, with a checkpoint every ten
+late, nothing else), and the whole of `unstall train`: watched from outside, probed inside, journalled, a checkpoint every ten
 seconds (thirty times as often as it has them by itself). Counted is from the tenth step on: compilation and start are not.
 """
 
@@ -33,8 +33,8 @@ TINY = Settings(
 )  # fmt: skip
 
 OPTIONS = (
-    "model", "backend", "batch_size", "optimizer", "rate", "most_boxes", "cache_bytes", "evaluate_every_epochs", "validation_share",
-    "checkpoint_every_s", "shapes", "epochs", "warm_up_steps",
+    "model", "backend", "batch_size", "optimizer", "rate", "most_boxes", "cache_bytes", "evaluate_every_epochs",
+    "validation_share", "checkpoint_every_s", "shapes", "epochs", "warm_up_steps",
 )  # fmt: skip
 
 
