@@ -76,6 +76,7 @@ def test_its_losses_are_those_of_the_paper_image_by_image(box_loss: str) -> None
         np.concatenate([array(each) for each in raw[key]], axis=1).astype(np.float64) for key in ("classes", "boxes")
     )
     anchors = detector.anchors.astype(np.float64)
+    alpha, gamma = detector.settings.focal_alpha, detector.settings.focal_gamma
     class_losses, box_losses = [], []
     for image, count in enumerate((4, 0)):
         boxes = given_batch["boxes"][image, :count].astype(np.float64)
@@ -84,7 +85,7 @@ def test_its_losses_are_those_of_the_paper_image_by_image(box_loss: str) -> None
         for row in np.flatnonzero(label >= 0):
             target[row, given_batch["classes"][image, label[row]] + 1] = 1
         right = 1 / (1 + np.exp(-logits[image] * (2 * target - 1)))
-        focal = np.where(target > 0, 0.25, 0.75) * (1 - right) ** 2 * -np.log(right)
+        focal = np.where(target > 0, alpha, 1 - alpha) * (1 - right) ** gamma * -np.log(right)
         objects = np.flatnonzero(label >= 0)
         class_losses.append(focal[label != -2].sum() / max(1, len(objects)))
         own = [box_distance(codes[image, row], anchors[row], boxes[label[row]], box_loss) for row in objects]
