@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -50,10 +51,11 @@ def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: obje
     assert answer.activations > 0 and answer.input == fed
 
 
-def test_layers_are_listed_by_what_they_put_out(detector: object) -> None:
+def test_layers_are_listed_by_what_they_put_out(detector: Any) -> None:
     layers = layers_of(detector, 4, SETTINGS.most_boxes)
     assert [layer.bytes for layer in layers] == sorted((layer.bytes for layer in layers), reverse=True)
-    assert layers[0].shape == (4, 64, 64, 12) and layers[0].bytes == 4 * 64 * 64 * 12 * 4
+    width = detector.settings.width
+    assert layers[0].shape == (4, 64, 64, width) and layers[0].bytes == 4 * 64 * 64 * width * 4
     assert {layer.kind for layer in layers} >= {"Conv", "BatchNorm"}
     again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.most_boxes)}
     assert all(again[layer.name] == 2 * layer.bytes for layer in layers)
