@@ -21,7 +21,8 @@ from unstall.memory.needs import Answer, Phase, Question, Way, question
 from unstall.memory.searching import largest
 from unstall.settings import Settings, changed
 
-# By how much figures have been wrong, as a share of the need, and so what is kept free: see benchmarks/results/memory.json.
+# By how much figures may be wrong, as a share of the need, and so what is kept free: assumed, until `python -m benchmarks.memory`
+# has held them against a card.
 ERRORS: dict[tuple[Way, bool], float] = {  # the way, and whether the figures are of the backend that will run
     ("compiled", True): 0.02,
     ("compiled", False): 0.30,
