@@ -10,7 +10,7 @@ from unstall.settings import Settings
 from unstall.signals import cgroup
 
 MIB = 2**20
-# Roughly, of a process that has loaded Keras and this backend and made a step of a small detector; JAX alone was measured (460 MB).
+# Roughly, of a process that has loaded Keras and this backend and made a step of a small detector; only JAX was measured: 460 MB.
 FRAMEWORK_BYTES = {"tensorflow": 1100 * MIB, "jax": 700 * MIB, "torch": 700 * MIB}
 USUAL_PIXELS = 4000 * 3000  # of the largest image, where nobody has looked: a photograph
 KEPT_SHARE = 0.1  # of the memory, that is not promised to anybody: the system, other programs, what grows
