@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings
 from unstall.settings_sources import CHANGEABLE, augment_names, going_on, recipe_of, resolve
@@ -96,3 +97,7 @@ def test_augmentations_are_known_by_the_names_that_they_have() -> None:
 
 def test_what_may_be_changed_are_settings() -> None:
     assert set(CHANGEABLE) <= set(vars(Settings()))
+
+
+def test_the_help_of_augment_names_every_one_there_is() -> None:
+    assert f"of {', '.join(augment_names())}" == settings_file.meaning("augment")

@@ -61,7 +61,7 @@ class Settings:
     schedule: Schedule = setting("cosine", "of the rate after that: to 0, in steps, or the same")
     rate_drops_at_epochs: tuple[int, ...] = setting((8, 11), "where the schedule 'step' takes a tenth of the rate")
     average_decay: float = setting(0.0, "of the moving average of weights, which is then scored and kept; 0: none", 0.0, 0.99999)
-    augment: tuple[str, ...] = setting(("flip",), "of flip, scale_crop, iou_crop, photometric, mosaic")
+    augment: tuple[str, ...] = setting(("flip",), "of flip, scale_crop, zoom_out, iou_crop, photometric, mosaic")
     seed: int = setting(0, "of weights, order and augmentation: the same seed gives the same run", 0, 2**63 - 1)
     deterministic: bool = setting(False, "only kernels that give the same bits each time, where the backend has them")
     # judging

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import Learning
+from unstall.cli import Learning, json_option
 
 
 @click.command("init", cls=Learning, help=__doc__)
@@ -22,12 +22,7 @@ from unstall.cli import Learning
 )
 @click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
 @click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write what was suggested as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("what was suggested")
 def command(path: str, out: str, format_name: str | None, labels: str | None, json_target: str | None) -> None:
     from unstall import settings_file
     from unstall.data.formats import read

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unstall.cli import json_option
 from unstall.settings_options import ByGroups, setting_options
 
 if TYPE_CHECKING:
@@ -26,12 +27,7 @@ if TYPE_CHECKING:
 @click.option("--devices", is_flag=True, help="List the cards of the table.")
 @click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
 @click.option("--quick", is_flag=True, help="An estimate where it shows room enough; no search for the largest micro-batch.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the plan as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the plan")
 @setting_options
 def command(
     device: str | None,

@@ -12,18 +12,14 @@ from typing import Any
 
 import click
 
+from unstall.cli import json_option
 from unstall.settings_options import ByGroups, setting_options
 
 
 @click.command("preflight", cls=ByGroups, help=__doc__)
 @click.option("--out", metavar="FOLDER", help="Where the run would be kept.")
 @click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the answers as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the answers")
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, **settings: Any) -> None:
     from pathlib import Path

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from unstall.cli import json_option
+
 
 @click.command("report", help=__doc__)
 @click.argument("run", default="last", metavar="[RUN]")
@@ -17,12 +19,7 @@ import click
     "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it; else report.html in the run folder."
 )
 @click.option("--open", "is_to_open", is_flag=True, help="Open it in the browser.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write the same story as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("the same story")
 def command(run: str, out: Path | None, is_to_open: bool, json_target: str | None) -> None:
     from unstall import runs
     from unstall.report import html, json, text

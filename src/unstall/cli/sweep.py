@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from unstall.cli import json_option
 from unstall.settings_options import ByGroups, setting_options
 
 
@@ -20,12 +21,7 @@ from unstall.settings_options import ByGroups, setting_options
 @click.option("--steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="How many.")
 @click.option("--png", "png_target", metavar="PATH", help="Write the curve as a picture.")
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with the curve.")
-@click.option(
-    "--json",
-    "json_target",
-    metavar="PATH",
-    help="Write rates, losses and the suggestion as JSON; '-' is standard output, and nothing else is printed.",
-)
+@json_option("rates, losses and the suggestion")
 @setting_options
 def command(
     least: float,
