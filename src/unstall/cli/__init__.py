@@ -85,6 +85,17 @@ def json_option(what: str) -> Decorator:
     return click.option("--json", "json_target", metavar="PATH", help=explained)
 
 
+def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
+    """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
+    from unstall.report import json
+    from unstall.report.text import console
+
+    if json_target:
+        json.write(plain, json_target)
+    if json_target != "-":
+        show(plain, console())
+
+
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Of a command that reads a data set: `format_name` and `labels`."""
     labels = click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")

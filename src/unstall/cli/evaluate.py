@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from unstall.cli import Learning, backend_option, data_format_options, json_option, weights_option
+from unstall.cli import Learning, answer, backend_option, data_format_options, json_option, weights_option
 
 
 @click.command("evaluate", cls=Learning, help=__doc__)
@@ -43,7 +43,6 @@ def command(
     from unstall.report import json
     from unstall.report.progress import shown_progress
     from unstall.report.score_text import show_score
-    from unstall.report.text import console
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -67,7 +66,4 @@ def command(
         from unstall.report.score_page import write_score
 
         write_score(plain, Path(html_target))
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_score(plain, console())
+    answer(plain, json_target, show_score)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import json_option
+from unstall.cli import answer, json_option
 from unstall.settings_options import ByGroups, setting_options
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def command(
     from unstall.report import json
     from unstall.report.plan_text import show_plan, told_before
     from unstall.report.progress import shown_progress
-    from unstall.report.text import console
     from unstall.settings_options import given
     from unstall.settings_sources import resolve
 
@@ -64,10 +63,7 @@ def command(
             largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=told_before(progress),
         )  # fmt: skip
     plain = {"model": wanted.model, "classes": classes, **plan.as_plain()}
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_plan(plain, console())
+    answer(plain, json_target, show_plan)
     if not plan.fits:
         sys.exit(1)
 
@@ -86,12 +82,7 @@ def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | No
 
 def _print_devices(cards: str | None, json_target: str | None) -> None:
     from unstall.memory import devices
-    from unstall.report import json
     from unstall.report.plan_text import show_devices
-    from unstall.report.text import console
 
     plain = {"devices": [devices.named(name, cards).as_plain() for name in devices.cards(cards)]}
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_devices(plain, console())
+    answer(plain, json_target, show_devices)

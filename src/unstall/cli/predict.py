@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from unstall.cli import Learning, backend_option, json_option, weights_option
+from unstall.cli import Learning, answer, backend_option, json_option, weights_option
 
 
 @click.command("predict", cls=Learning, help=__doc__)
@@ -40,7 +40,6 @@ def command(
     from unstall.report import json
     from unstall.report.detections import draw, show
     from unstall.report.progress import shown_progress
-    from unstall.report.text import console
 
     json.refuse_unwritable(json_target)
     data = data_set_of(images)
@@ -55,7 +54,4 @@ def command(
         if not no_pictures:
             draw(data, result, Path(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show(plain, console())
+    answer(plain, json_target, show)

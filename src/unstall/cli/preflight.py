@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import json_option
+from unstall.cli import answer, json_option
 from unstall.settings_options import ByGroups, setting_options
 
 
@@ -29,7 +29,6 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     from unstall.report import json
     from unstall.report.preflight_text import show_preflight
     from unstall.report.progress import shown_progress
-    from unstall.report.text import console
     from unstall.settings_options import given
     from unstall.settings_sources import resolve
 
@@ -37,9 +36,6 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     wanted = resolve(given(settings), config).settings
     with shown_progress() as progress:
         plain = preflight(wanted, Path(out) if out else runs.home(), quick, progress)
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_preflight(plain, console())
+    answer(plain, json_target, show_preflight)
     if plain["answer"] == "refuses":
         sys.exit(1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import json_option
+from unstall.cli import answer, json_option
 from unstall.settings_options import ByGroups, setting_options
 
 
@@ -38,7 +38,6 @@ def command(
     from unstall.report import json
     from unstall.report.progress import shown_progress
     from unstall.report.sweep_plots import show_sweep, write_plot, write_sweep
-    from unstall.report.text import console
     from unstall.settings_options import given
     from unstall.settings_sources import resolve
 
@@ -58,7 +57,4 @@ def command(
         write_plot(plain, Path(png_target))
     if html_target:
         write_sweep(plain, Path(html_target))
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_sweep(plain, console())
+    answer(plain, json_target, show_sweep)

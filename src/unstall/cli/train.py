@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unstall.cli import answer
 from unstall.settings_options import ByGroups, setting_options
 
 if TYPE_CHECKING:
@@ -109,24 +110,14 @@ def _looked_before(
 
 
 def _print_models(json_target: str | None) -> None:
-    from unstall.report import json
     from unstall.report.settings_text import show_models
-    from unstall.report.text import console
     from unstall.training.models import models
 
     plain = models()
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_models(plain, console())
+    answer(plain, json_target, show_models)
 
 
 def _print_settings(plain: dict[str, Any], json_target: str | None) -> None:
-    from unstall.report import json
     from unstall.report.settings_text import show_settings
-    from unstall.report.text import console
 
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_settings(plain, console())
+    answer(plain, json_target, show_settings)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, json_option
+from unstall.cli import Learning, answer, json_option
 
 
 @click.command("import", cls=Learning, help=__doc__)
@@ -34,7 +34,6 @@ def command(
 ) -> None:
     from unstall.detectors.weights.importing import import_file, named, write
     from unstall.report import json
-    from unstall.report.text import console
     from unstall.report.weights_text import show_imported
 
     json.refuse_unwritable(json_target)
@@ -44,7 +43,4 @@ def command(
     target = out or f"{imported.description.variant}.safetensors"
     write(imported, target)
     plain = {**imported.as_plain(), "out": target}
-    if json_target:
-        json.write(plain, json_target)
-    if json_target != "-":
-        show_imported(plain, console())
+    answer(plain, json_target, show_imported)
