@@ -13,6 +13,7 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -62,7 +63,10 @@ def pages() -> dict[Path, str]:
         for name in remedies.remedy_names()
     }
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
-    result |= {Path(f"formats/{name}.md"): format_page(name) for name in formats.format_names()}
+    result |= {
+        Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+        for name in formats.format_names()
+    }
     result |= {
         Path(f"detectors/{name}.md"): _from(f"src/unstall/detectors/{name}.py") + detector_pages.page(name) for name in families()
     }
@@ -73,84 +77,80 @@ def _from(source: str) -> str:
     return f"<!-- Written by docs/generate.py from {source}: change it there. -->\n\n"
 
 
-# --- causes ---
+# --- pages of folders ---
 
 
-def causes_page() -> str:
-    lines = [
-        _from("src/unstall/diagnosis/causes") + "# The causes",
-        "",
-        f"Unstall can name {len(cause_names())} causes. `unstall explain CAUSE` prints the same page in a terminal.",
-        "",
-        "| cause | what it is | explains |",
-        "| --- | --- | --- |",
-    ]
-    for name, summary in summaries().items():
-        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in explained_by(name))
-        lines.append(f"| [{name}]({name}.md) | {_in_cell(summary)} | {follows} |")
-    return "\n".join(lines)
+def _index(source: str, title: str, said: str, columns: str, rows: Iterable[str]) -> str:
+    """The page of a folder: what its things are, and a table of them."""
+    line = "| " + " | ".join("---" for _ in columns.split(" | ")) + " |"
+    return "\n".join([f"{_from(source)}# {title}", "", said, "", f"| {columns} |", line, *(f"| {row} |" for row in rows)])
 
 
 def _in_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-# --- remedies ---
+def causes_page() -> str:
+    said = f"Unstall can name {len(cause_names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
+    rows = []
+    for name, summary in summaries().items():
+        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in explained_by(name))
+        rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
+    return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
 
 
 def remedies_page() -> str:
-    lines = [
-        _from("src/unstall/remedies") + "# The remedies",
-        "",
-        "What `unstall train` does about a fault of its own run, in turns, the first that can help. What is *auto* is done and",
-        "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal.",
-        "",
-        "| remedy | treats | safety | what it does |",
-        "| --- | --- | --- | --- |",
-    ]
+    said = (
+        "What `unstall train` does about a fault of its own run, in turns, the first that can help. What is *auto* is done and\n"
+        "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal."
+    )
+    rows = []
     for name, summary in remedies.summaries().items():
         module = remedies.remedy_module(name)
         treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
-        lines.append(f"| [{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)} |")
-    return "\n".join(lines)
-
-
-# --- problems of data ---
+        rows.append(f"[{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)}")
+    return _index("src/unstall/remedies", "The remedies", said, "remedy | treats | safety | what it does", rows)
 
 
 def problems_page() -> str:
-    lines = [
-        _from("src/unstall/data/problems") + "# The problems of data",
-        "",
-        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or",
-        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets.",
-        "",
-        "| problem | severity | what it is |",
-        "| --- | --- | --- |",
+    said = (
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or\n"
+        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
+    )
+    rows = [
+        f"[{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)}"
+        for name, summary in problem_pages.summaries().items()
     ]
-    for name, summary in problem_pages.summaries().items():
-        lines.append(f"| [{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)} |")
-    return "\n".join(lines)
-
-
-# --- checks of the preflight ---
+    return _index("src/unstall/data/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
 def preflight_page() -> str:
-    names = preflight_checks.check_names()
-    lines = [
-        _from("src/unstall/preflight/checks") + "# The checks before a training",
-        "",
-        f"`unstall preflight` asks {len(names)} things before the first step, `unstall train` the quick ones. Each *fits*,",
-        "*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, and never counted as",
-        "fitting.",
-        "",
-        "| check | what it says | quick |",
-        "| --- | --- | --- |",
+    said = (
+        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the quick "
+        "ones. Each *fits*,\n*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, "
+        "and never counted as\nfitting."
+    )
+    rows = [
+        f"[{name}]({name}.md) | {_in_cell(summary)} | {'yes' if preflight_checks.is_quick(name) else 'no'}"
+        for name, summary in preflight_checks.summaries().items()
     ]
-    for name, summary in preflight_checks.summaries().items():
-        lines.append(f"| [{name}]({name}.md) | {_in_cell(summary)} | {'yes' if preflight_checks.is_quick(name) else 'no'} |")
-    return "\n".join(lines)
+    return _index("src/unstall/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows)
+
+
+def formats_page() -> str:
+    said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
+    rows = [f"[{name}]({name}.md) | {_in_cell(summary)}" for name, summary in formats.summaries().items()]
+    return _index("src/unstall/data/formats", "The formats", said, "format | what it is", rows)
+
+
+def detectors_page() -> str:
+    said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.build(VARIANT, …)` makes one."
+    about = detector_pages.summaries()
+    rows = [
+        f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
+        for family, names in families().items()
+    ]
+    return _index("src/unstall/detectors", "The detectors", said, "family | what it is | variants", rows)
 
 
 # --- settings ---
@@ -231,34 +231,6 @@ def commands_page() -> str:
             "```",
         ]
     )
-
-
-# --- formats ---
-
-
-def format_page(name: str) -> str:
-    return _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
-
-
-def formats_page() -> str:
-    rows = [f"| [{name}]({name}.md) | {_in_cell(summary)} |" for name, summary in formats.summaries().items()]
-    said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
-    head = _from("src/unstall/data/formats") + "# The formats"
-    return "\n".join([head, "", said, "", "| format | what it is |", "| --- | --- |", *rows])
-
-
-# --- detectors ---
-
-
-def detectors_page() -> str:
-    said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.build(VARIANT, …)` makes one."
-    head = _from("src/unstall/detectors") + "# The detectors"
-    summaries = detector_pages.summaries()
-    rows = [
-        f"| [{family}]({family}.md) | {_in_cell(summaries[family])} | {', '.join(f'`{name}`' for name in names)} |"
-        for family, names in families().items()
-    ]
-    return "\n".join([head, "", said, "", "| family | what it is | variants |", "| --- | --- | --- |", *rows])
 
 
 # --- events ---
