@@ -20,7 +20,7 @@ from benchmarks.memory_cases import CLASSES, Case, Search
 STEPS = 3
 MOST_S = 300.0  # of one process
 PROBES = (2, 4)
-ERROR = 0.02  # that the plan keeps free: `unstall.memory.planning.ERRORS`
+ERROR = 0.05  # that the plan keeps free: `unstall.memory.planning.ERRORS`
 FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
 
 
@@ -37,15 +37,21 @@ class Machine:
         return {"device": self._kind, "memory_bytes": self._memory_bytes}
 
     def measured(self, case: Case, predicted: dict[str, Any]) -> dict[str, Any]:
-        """Compiled with room enough, then run with what is promised to be enough."""
+        """Compiled, then run from what was compiled with room enough, then with no more than is promised to be enough.
+
+        The need is that of the second: with little room the allocator hands out whole gaps, up to 128 MiB more than was asked
+        for, and its counter counts them.
+        """
         first = self._compile(case)
         if "error" in first:
             return first
         promised = int((predicted["need"] + predicted["input"] + predicted["weights"]) * (1 + ERROR))
-        told = self._run(case, promised)
+        told = self._compile(case)
         if "need" in told:
             told["error_share"] = (predicted["need"] - told["need"]) / told["need"]
-        return {**told, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
+        capped = self._run(case, promised)
+        fate = {"ran_in_promised": "need" in capped, "in_promised": capped.get("need"), "why": capped.get("words", "")}
+        return {**told, **fate, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
 
     def searched(self, search: Search, predicted: dict[str, Any]) -> dict[str, Any]:
         """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
@@ -111,7 +117,8 @@ def inner(case: Case, environment: dict[str, str]) -> dict[str, Any]:
         return told
     is_short = "RESOURCE_EXHAUSTED" in done.stderr or "out of memory" in done.stderr.lower()
     last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return {"error": "out of memory" if is_short else last[:500], "out_of_memory": is_short}
+    words = [line for line in done.stderr.splitlines() if "RESOURCE_EXHAUSTED" in line or "out of memory" in line.lower()]
+    return {"error": "out of memory" if is_short else last[:500], "out_of_memory": is_short, "words": "\n".join(words)[:1000]}
 
 
 # --- the inner process ---

@@ -26,10 +26,14 @@ def _show_rows(plain: dict[str, Any]) -> None:
         cells = [f"{row['need'] / GIB:.2f} GiB", "", "", measured.get("error", "")]
         if "need" in measured:
             errors.append(abs(measured["error_share"]))
-            cells[1:] = [f"{measured['need'] / GIB:.2f} GiB", f"{measured['error_share']:+.1%}", "yes"]
+            cells[1:] = [
+                f"{measured['need'] / GIB:.2f} GiB",
+                f"{measured['error_share']:+.1%}",
+                "yes" if measured["ran_in_promised"] else "NO",
+            ]
         print(f"| {name} | {' | '.join(cells)} |")
     if errors:
-        short = sum(1 for row in plain["measured"].values() if row.get("out_of_memory"))
+        short = sum(1 for row in plain["measured"].values() if not row.get("ran_in_promised", True))
         print(
             f"\nJAX, {len(errors)} configurations: median error {statistics.median(errors):.2%} (needed: {NEEDED_MEDIAN:.0%}), "
             f"worst {max(errors):.2%} (needed: {NEEDED_WORST:.0%}); {short} ran out of what was promised (needed: 0)."

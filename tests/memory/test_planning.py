@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from unstall.backends import compiled_memory
 from unstall.errors import NotInstalled
 from unstall.memory import devices, remembered
+from unstall.memory.asking import NotAnswered
 from unstall.memory.choosing import Choice
 from unstall.memory.memory_plan import MemoryPlan
 from unstall.memory.needs import Answer, Question
@@ -61,6 +63,35 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
 def test_jax_is_asked_for_its_own_figures_of_a_card(known: Known) -> None:
     source = source_for("jax", H200)
     assert (source.way, source.backend, source.note) == ("compiled", "jax", "")
+
+
+def test_a_card_that_is_here_compiles_itself_and_is_believed_most(known: Known) -> None:
+    source = source_for("jax", replace(H200, is_here=True))
+    assert (source.way, source.backend) == ("compiled on the card", "jax")
+    assert source.error < ERRORS["compiled", True]
+
+
+def test_the_largest_batch_is_looked_for_without_trials_on_the_card(known: Known) -> None:
+    made = plan(SETTINGS, replace(H200, is_here=True))
+    assert made.way == "compiled on the card" and made.largest_micro_batch
+    ways = [question.way for question in known.asked if question.settings["batch_size"] != SETTINGS.batch_size]
+    assert set(ways) == {"compiled"}
+
+
+@pytest.mark.parametrize(
+    ("fails", "next_best"), [({"compiled on the card"}, "compiled"), ({"compiled on the card", "compiled"}, "estimated")]
+)
+def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
+    fails: set[str], next_best: str, known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recall(question: Question) -> Answer:
+        if question.way in fails:
+            raise NotAnswered("its compiler found no room")
+        return known.recall(question)
+
+    monkeypatch.setattr(remembered, "recall", recall)
+    made = plan(SETTINGS, replace(H200, is_here=True))
+    assert made.way == next_best and "its compiler found no room" in made.note
 
 
 def test_jax_is_asked_for_the_cores_as_they_are(known: Known) -> None:

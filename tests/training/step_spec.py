@@ -267,3 +267,25 @@ def test_a_batch_of_another_size_is_refused() -> None:
     step, *_ = begun()
     with pytest.raises(ValueError, match=r"expected a batch of 4 images\. Received: 3"):
         step({name: value[:3] for name, value in given(0).items()})
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="the others write into the memory that they have")
+def test_the_old_state_is_gone_before_the_new_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gc
+
+    import jax
+
+    step = made()
+    arrays = step.arrays()
+    held = {id(array): array.nbytes for array in step.stepping.state.values()}
+    left: list[int] = []
+    put = jax.device_put
+
+    def watched(*given: Any, **options: Any) -> Any:
+        gc.collect()
+        left.append(sum(1 for array in jax.live_arrays() if id(array) in held))
+        return put(*given, **options)
+
+    monkeypatch.setattr(jax, "device_put", watched)
+    step.restore(arrays)
+    assert left[0] == 0

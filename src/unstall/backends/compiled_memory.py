@@ -1,4 +1,7 @@
-"""What JAX's compiler says that a step needs: on this machine's CPU, or on a card that need not be there.
+"""What JAX's compiler says that a step needs: on this machine's CPU or card, or on a card that need not be there.
+
+On the card itself it tries which algorithm of each convolution is the quickest, and so knows the scratch that they take: what it
+says then is what a step takes, to the kilobyte. Elsewhere it guesses those.
 
 A card is described to the compiler in figures; the two packages of JAX for CUDA hold that compiler, and need neither the card nor
 its driver. They may lie in a folder of their own (`folder()`): beside JAX, where there is no card, they complain at each start.
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from unstall.settings import Settings
 
 PACKAGES = ("jax-cuda13-plugin", "jax-cuda13-pjrt")
+# Of the process that compiles on the card itself: its trials take what they need, and leave the rest to whoever is there.
+ON_THE_CARD = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 ACCELERATED_SINCE = 9  # the major capability from which on a card has instructions that are its own alone
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unstall.backends.stepping import Arrays
 
 State = dict[str, jax.Array]
+NOTHING = np.zeros(0, np.float32)  # what a variable holds between two states
 
 
 class Sums(NamedTuple):
@@ -72,6 +73,7 @@ class JaxStepping:
         return {name: np.array(array) for name, array in everything.items()}
 
     def restore(self, arrays: Arrays) -> None:
+        self._release()
         put = {name: jax.device_put(np.asarray(array), may_alias=False) for name, array in arrays.items()}
         fixed = {f"weights/{name}" for name in self.program.fixed}
         self.state = {name: array for name, array in put.items() if name not in fixed}
@@ -79,6 +81,13 @@ class JaxStepping:
         for name, variable in self.program.fixed.items():
             variable._direct_assign(self.fixed[f"weights/{name}"])
         self._show("weights")
+
+    def _release(self) -> None:
+        """The old state goes before the new one comes: beside each other they would leave a gap in the device's memory, as large
+        as the weights and too small for a step to work in."""
+        self.state, self.fixed = {}, {}
+        for variable in (*self.program.changing.values(), *self.program.fixed.values()):
+            variable._direct_assign(NOTHING)
 
     def averaged(self) -> AbstractContextManager[None]:
         return self._copied("average")

@@ -57,7 +57,8 @@ def _found(question: Question) -> Answer:
         return measured(detector, settings, question.phase)
     from unstall.backends.compiled_memory import compiled
 
-    return compiled(detector, settings, question.phase, question.card)
+    elsewhere = question.card if question.way == "compiled" else {}  # else for the device that this process has
+    return compiled(detector, settings, question.phase, elsewhere)
 
 
 def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:

@@ -112,7 +112,9 @@ def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
     from unstall.backends import compiled_memory
 
     env = {**os.environ, "KERAS_BACKEND": question.backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    if question.way != "measured":
+    if question.way == "compiled on the card":
+        env |= compiled_memory.ON_THE_CARD
+    elif question.way != "measured":
         env |= compiled_memory.environment(bool(question.card))  # a card that is there is not touched
     command = [sys.executable, "-m", "unstall.memory.answering"]
     return subprocess.Popen(

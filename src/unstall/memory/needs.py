@@ -9,7 +9,7 @@ from typing import Any, Literal
 from unstall.settings import Settings, as_plain
 
 Phase = Literal["training", "evaluation"]
-Way = Literal["compiled", "compiled for the CPU", "measured", "estimated"]
+Way = Literal["compiled", "compiled on the card", "compiled for the CPU", "measured", "estimated"]
 # The settings that the memory of a step depends on; the others are left out, so that one answer serves many runs.
 RELEVANT = (
     "model", "detector", "precision", "remat", "batch_size", "micro_batch", "optimizer", "momentum", "weight_decay", "clip_norm",
@@ -24,7 +24,7 @@ class Question:
     phase: Phase
     backend: str
     way: Way
-    card: dict[str, Any] = field(default_factory=dict)  # to compile for; none: this machine's CPU
+    card: dict[str, Any] = field(default_factory=dict)  # to compile for, here or elsewhere; none: this machine's CPU
 
     def as_plain(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -19,6 +19,7 @@ PARTS = ("weights", "gradients", "optimizer", "activations", "input", "need")
 SHOWN_LAYERS = 6
 WAYS = {
     "compiled": "by JAX's compiler, for this card",
+    "compiled on the card": "by JAX's compiler, on this card",
     "compiled for the CPU": "by JAX's compiler, for this machine's CPU",
     "measured": "measured in a process of its own, at two small batches",
     "estimated": "an estimate from shapes",
