@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import statistics
@@ -307,7 +308,9 @@ class Contestant:
             "step_s": step_s,
             "step_s_of_turns": [t["step_s"] for t in self.turns],
         }
-        return {**self.row, **told, **{name: self.turns[-1][name] for name in ("loss", "peak_gib")}}
+        last = self.turns[-1]
+        loss = last["loss"] if math.isfinite(last["loss"]) else None  # JSON knows no NaN
+        return {**self.row, **told, "loss": loss, "peak_gib": last["peak_gib"]}
 
     def _answer(self, begin: str) -> dict[str, float] | None:
         assert self._process.stdout is not None
@@ -384,7 +387,7 @@ def main() -> None:
     rows = measure(cases, wishes.at_once, wishes.rounds)
     show(rows)
     said = {"command": " ".join(["python -m benchmarks.throughput", *sys.argv[1:]]), "matrix_peak_flops": MATRIX_PEAK}
-    wishes.out.write_text(json.dumps({**said, "rows": rows}, indent=1) + "\n")
+    wishes.out.write_text(json.dumps({**said, "rows": rows}, indent=1, allow_nan=False) + "\n")
 
 
 if __name__ == "__main__":
