@@ -178,9 +178,8 @@ def by_steps(slow: Leg, quick: Leg) -> float:
 
 def show(told: dict[str, Any]) -> None:
     memory_, volume_ = told["memory"], told["journal"]
-    print(
-        f"{told['steps']:,} steps in {told['seconds'] / 60:.1f} min: {told['hours_worth_of_steps']} hours' worth of half a second each"
-    )
+    worth = f"{told['hours_worth_of_steps']} hours' worth of half a second each"
+    print(f"{told['steps']:,} steps in {told['seconds'] / 60:.1f} min: {worth}")
     print("| process | MiB (least, most) | grown in 12 h by its steps | by its time |")
     print("| --- | --- | --- | --- |")
     for who in ("worker", "supervisor"):
