@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import struct
 import threading
 import time
@@ -66,16 +67,21 @@ class SlowFolder:
         self._folder, self._seconds = folder, seconds
         self._kernel = ctypes.CDLL(None, use_errno=True)
         self._asked = -1
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._answer, daemon=True)
 
     def __enter__(self) -> SlowFolder:
         self._asked = self._called("fanotify_init", FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_UNLIMITED_QUEUE, os.O_RDONLY)
         for folder in (self._folder, *(path for path in self._folder.rglob("*") if path.is_dir())):
             what = ctypes.c_uint64(FAN_OPEN_PERM | FAN_EVENT_ON_CHILD)
             self._called("fanotify_mark", self._asked, FAN_MARK_ADD, what, AT_FDCWD, os.fsencode(folder))
-        threading.Thread(target=self._answer, args=(self._asked,), daemon=True).start()
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._is_over.set()
+        self._thread.join()
+        time.sleep(self._seconds)  # for the last that wait
         os.close(self._asked)
 
     def _called(self, name: str, *arguments: object) -> int:
@@ -84,15 +90,14 @@ class SlowFolder:
             raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
         return result
 
-    def _answer(self, asked: int) -> None:
-        with contextlib.suppress(OSError):  # it is over
-            while events := os.read(asked, 4096):
-                for begin in range(0, len(events), EVENT.size):
-                    file = EVENT.unpack_from(events, begin)[5]
-                    threading.Timer(self._seconds, self._allow, (asked, file)).start()
+    def _answer(self) -> None:
+        while not self._is_over.is_set():
+            if not select.select([self._asked], [], [], 0.1)[0]:
+                continue
+            events = os.read(self._asked, 4096)
+            for begin in range(0, len(events), EVENT.size):
+                threading.Timer(self._seconds, self._allow, (EVENT.unpack_from(events, begin)[5],)).start()
 
-    @staticmethod
-    def _allow(asked: int, file: int) -> None:
-        with contextlib.suppress(OSError):
-            os.write(asked, ANSWER.pack(file, FAN_ALLOW))
+    def _allow(self, file: int) -> None:
+        os.write(self._asked, ANSWER.pack(file, FAN_ALLOW))
         os.close(file)
