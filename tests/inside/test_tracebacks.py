@@ -76,9 +76,27 @@ def test_errors_that_pass_through_what_is_wrapped_without_a_framework(tmp_path: 
     assert run_watched(program) == bare
 
 
+IMPORT = """
+import os, traceback
+os.environ["KERAS_BACKEND"] = "no_such_backend"
+try:
+    import keras
+except Exception:
+    traceback.print_exc()
+"""
+
+
+@pytest.mark.tensorflow
+def test_an_import_of_a_hooked_module_that_fails(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, IMPORT)
+    bare = run_bare(program)
+    assert b"keras/__init__.py" in bare.err, "its import is hooked"
+    assert run_watched(program) == bare
+
+
 TENSORFLOW = """
 import os
-os.environ["KERAS_BACKEND"] = "no_such_backend"
+os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import sys, traceback
 
@@ -89,12 +107,6 @@ def tried(name, function):
     except Exception:
         traceback.print_exc()
 
-def imported():
-    import keras
-tried("an import of a hooked module fails", imported)
-for name in [name for name in sys.modules if name.partition(".")[0] == "keras"]:
-    del sys.modules[name]
-os.environ["KERAS_BACKEND"] = "tensorflow"
 import keras, numpy as np, tensorflow as tf
 
 def numbers():
@@ -151,7 +163,7 @@ for filtering in (True, False):
     tried("a step on batches that do not fit", lambda: model_of().train_on_batch(np.zeros((4, 7)), np.zeros((4, 1))))
     tried("gradients that do not fit", lambda: keras.optimizers.SGD().apply([1.0], []))
 """
-CASES = TENSORFLOW.count("    tried(") * 2 + 1
+CASES = TENSORFLOW.count("    tried(") * 2
 
 
 @pytest.mark.tensorflow
@@ -169,6 +181,7 @@ def _cases(err: bytes) -> dict[str, str]:
 
     text = re.sub(r"(?m)^[IWE]\d{4} .*\n|^WARNING: All log.*\n", "", err.decode())
     text = re.sub(r"(__inference_\w+?_|\[Op:\w+?_|0x|sequential_?|dense_?)[0-9a-f]+", r"\1", text)
+    text = re.sub(r"__autograph_generated_file\w+", "__autograph_generated_file", text)
     found: dict[str, str] = {}
     for part in text.split("--- ")[1:]:
         name, _, printed = part.partition("\n")
