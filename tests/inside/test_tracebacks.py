@@ -162,7 +162,7 @@ for filtering in (True, False):
     tried("a model saved nowhere", lambda: model_of().save("/no/such/folder/model.keras"))
     tried("a loss of other shapes", lambda: keras.losses.MeanSquaredError()(np.zeros((3, 2)), np.zeros((4, 5))))
     tried("a step on batches that do not fit", lambda: model_of().train_on_batch(np.zeros((4, 7)), np.zeros((4, 1))))
-    tried("gradients that do not fit", lambda: keras.optimizers.SGD().apply([1.0], []))
+    tried("gradients without variables", lambda: keras.optimizers.SGD().apply([1.0]))
 """
 CASES = TENSORFLOW.count("    tried(") * 2
 
@@ -224,7 +224,13 @@ def test_the_programs_own_frames_below_a_hook_stay() -> None:
         def method(self, call: Callable[[], None]) -> None:
             call()
 
-    wrap(Owner, "method", lambda original: original)
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def method(owner: Owner, call: Callable[[], None]) -> None:
+            original(owner, call)
+
+        return method
+
+    wrap(Owner, "method", make)
 
     def outer() -> None:
         Owner().method(inner)

@@ -22,7 +22,8 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     hook = f"{make.__module__}.{make.__qualname__}"
     if original is None or isinstance(original, (staticmethod, classmethod, property)) or hook in _hooks_on(original):
         return False
-    wrapper = functools.wraps(original)(unseen(make(original)))
+    named = functools.wraps(original)  # both: an error about arguments names the function that was called
+    wrapper = named(unseen(named(make(original))))
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
