@@ -5,8 +5,12 @@
 A run trains a tiny detector on embedded shapes of 64 pixels, and has several faults, one after the other, each some steps after
 the recovery from that before. Told for each fault: whether the run survived it, the seconds from the fault to the end of the next
 good step, and how many steps had to be made again. For each run: whether its last weights are, bit by bit, those of the run that
-nothing befell (where exactness is promised), and its score beside that one's. Results are appended to the file after each
-run: a call that is broken off goes on with what is missing.
+nothing befell (where exactness is promised), and how far weights, score and loss are from that one's. What breaks a promise is
+named at the end, and the exit code is 1. Results are appended to the file after each run: a call that is broken off goes on
+with what is missing.
+
+A starved input is one whose images open late: the kernel asks before each open (fanotify), and is answered 0.4 s later. Memory is
+scarce by a real control group (version 1 or 2, as the machine has it), or by a limit on the address space.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS
+from benchmarks.recovery_results import kept_weights
 from benchmarks.recovery_runs import CHECKPOINT_EVERY_STEPS, disturbed, undisturbed, wrong_from_the_start
 
 FAULTS_IN_A_RUN = 8
@@ -52,7 +57,8 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
         data = shapes(Path(folder))
         while sum(fault["kind"] in kinds for fault in results["faults"]) < count:
             backend = backends[len(results["runs"]) % len(backends)]
-            if not any(each["backend"] == backend for each in results["undisturbed"]):
+            if not kept_weights(backend).exists() or not _whole(results, backend):
+                results["undisturbed"] = [each for each in results["undisturbed"] if each["backend"] != backend]
                 results["undisturbed"].append(undisturbed(backend, EPOCHS, data))
                 _write(out, results)
             chosen = _chosen(results, kinds, chance)
@@ -60,8 +66,9 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
                 ended, faults = wrong_from_the_start(backend, EPOCHS, data, chosen[0])
             else:
                 ended, faults = disturbed(backend, EPOCHS, data, chosen, chance.randrange(2**31))
-            whole = next(each for each in results["undisturbed"] if each["backend"] == backend)
+            whole = _whole(results, backend)
             ended["is_exact"] = ended["weights"] == whole["weights"] if all(KINDS[kind].is_exact for kind in chosen) else None
+            ended |= {f"{figure}_away": _away(ended, whole, figure) for figure in ("AP", "loss")}
             results["runs"].append(ended)
             results["faults"] += faults
             _write(out, results)
@@ -73,9 +80,10 @@ def _chosen(results: dict[str, Any], kinds: list[str], chance: random.Random) ->
     """Exact ones and others are not mixed in a run; those that have been rarest come first."""
     counts = {kind: sum(fault["kind"] == kind for fault in results["faults"]) for kind in kinds}
     first = min(kinds, key=lambda kind: (counts[kind], chance.random()))
-    if KINDS[first].settings:
+    if KINDS[first].settings or KINDS[first].is_alone:
         return [first]
-    group = [kind for kind in kinds if KINDS[kind].is_exact == KINDS[first].is_exact and not KINDS[kind].settings]
+    others = [kind for kind in kinds if not (KINDS[kind].settings or KINDS[kind].is_alone)]
+    group = [kind for kind in others if KINDS[kind].is_exact == KINDS[first].is_exact]
     return [first, *chance.choices(group, k=FAULTS_IN_A_RUN - 1)]
 
 
@@ -106,8 +114,9 @@ def table(results: dict[str, Any]) -> list[dict[str, Any]]:
             "runs": len(runs),
             "runs_to_the_end": sum(run["exit_code"] == 0 for run in runs),
             "runs_exact_where_promised": f"{sum(promised)} of {len(promised)}",
-            "worst_difference_of_AP": max((_away(run, results, "AP") for run in runs), default=None),
-            "worst_difference_of_loss": max((_away(run, results, "loss") for run in runs), default=None),
+            "most_away_where_promised": _most_away([run for run in runs if run["is_exact"] is not None]),
+            "most_away_elsewhere": _most_away([run for run in runs if run["is_exact"] is None]),
+            "promises_broken": broken_promises(results),
         }
     return rows
 
@@ -126,15 +135,41 @@ def _row(kind: str, faults: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _away(run: dict[str, Any], results: dict[str, Any], figure: str) -> float:
-    whole = next(each for each in results["undisturbed"] if each["backend"] == run["backend"])
+def _whole(results: dict[str, Any], backend: str) -> dict[str, Any]:
+    """The run that nothing befell; empty where there was none yet."""
+    return next((each for each in results["undisturbed"] if each["backend"] == backend), {})
+
+
+def _away(run: dict[str, Any], whole: dict[str, Any], figure: str) -> float:
     return round(abs(float(run[figure] or 0.0) - float(whole[figure] or 0.0)), 6)
+
+
+def _most_away(runs: list[dict[str, Any]]) -> dict[str, float | None]:
+    names = ("weights_away", "AP_away", "loss_away")
+    return {name: max((run[name] for run in runs if run.get(name) is not None), default=None) for name in names}
+
+
+def broken_promises(results: dict[str, Any]) -> list[str]:
+    """Whatever was not survived, not ended, not exact where that is promised, or lost more steps than it may."""
+    found = [
+        f"{run['kinds']} on {run['backend']}: ended with {run['exit_code']}" for run in results["runs"] if run["exit_code"] != 0
+    ]
+    found += [f"{run['kinds']} on {run['backend']}: not the same weights" for run in results["runs"] if run["is_exact"] is False]
+    for fault in results["faults"]:
+        may = KINDS[fault["kind"]].may_lose
+        called = f"{fault['kind']} on {fault['backend']} in step {fault['step']}"
+        if not fault["survived"]:
+            found.append(f"{called}: not survived")
+        if may is not None and (fault["lost_steps"] or 0) > may * CHECKPOINT_EVERY_STEPS:
+            found.append(f"{called}: {fault['lost_steps']} steps lost, {may * CHECKPOINT_EVERY_STEPS} are allowed")
+    return found
 
 
 def _line(run: dict[str, Any], faults: list[dict[str, Any]]) -> str:
     told = ", ".join(f"{fault['kind']} {fault['recovered_s']} s, {fault['lost_steps']} lost" for fault in faults)
     exact = {True: "exact", False: "NOT EXACT", None: "exactness not promised"}[run["is_exact"]]
-    return f"{run['backend']}: exit {run['exit_code']}, {exact}, AP {run['AP']}: {told}"
+    away = f"weights {run['weights_away']}, AP {run['AP_away']}, loss {run['loss_away']} away"
+    return f"{run['backend']}: exit {run['exit_code']}, {exact}, {away}: {told}"
 
 
 def show(results: dict[str, Any]) -> None:
@@ -148,7 +183,7 @@ def show(results: dict[str, Any]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(shown)
     for row in table(results)[-1:]:
-        console.print({name: value for name, value in row.items() if name.startswith(("runs", "worst"))})
+        console.print({name: value for name, value in row.items() if name.startswith(("runs", "most", "promises"))})
 
 
 def main() -> None:
@@ -170,6 +205,7 @@ def main() -> None:
     os.environ.update({name: value for name, value in ENVIRONMENT.items() if name not in os.environ})
     results = measure(arguments.backends.split(","), kinds, arguments.count, arguments.out, arguments.seed)
     show({name: value for name, value in results.items() if name != "table"})
+    sys.exit(1 if broken_promises(results) else 0)
 
 
 if __name__ == "__main__":

@@ -8,19 +8,24 @@ import random
 import resource
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from benchmarks.recovery_means import MemoryGroup, SlowFolder
 from unstall.runs import RunFolder
 
-GROUPS = Path("/sys/fs/cgroup/memory")  # version 1
 GROUP_BYTES = 2**20  # that a worker may still have
+FULL_S = 60.0  # that memory stays nearly full
 FILLED_S = 3.0  # that a disk stays full
+NEARLY_FULL = 0.97  # of the limit that is in use
+OPENS_IN_S = 0.4  # an image on the slow storage; a step takes eight
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class Target:
     worker_pid: int
     images: Path
     chance: random.Random
+    until_end: ExitStack  # what stays until the run is over
+    group: MemoryGroup | None = None  # that it was started in; only where a kind needs one
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,10 @@ class FaultKind:
     ends_supervisor: bool = False  # the run must then be started again by whoever runs it
     is_exact: bool = True  # the final weights are those of the undisturbed run, bit by bit
     needs_root: bool = False
+    needs_group: bool = False  # the run is started in a memory control group of its own
+    is_alone: bool = False  # the only one of its run
+    before_first_step: bool = False  # done when the worker is about to make it
+    may_lose: int | None = 1  # intervals of checkpoints; None: it goes back to where the numbers were still good
     restarts: bool = True  # the worker ends of it, and another takes over
     settings: Mapping[str, Any] = field(default_factory=dict)  # that bring it about by themselves: nothing is done from outside
 
@@ -131,15 +142,23 @@ def refuse_memory(target: Target) -> None:
 
 def kill_for_memory(target: Target) -> None:
     """A control group with next to no memory: the kernel kills the worker when it asks for more."""
-    group = GROUPS / f"unstall-recovery-{os.getpid()}"
-    group.mkdir(exist_ok=True)
-    (group / "memory.limit_in_bytes").write_text(str(GROUP_BYTES))
-    (group / "cgroup.procs").write_text(str(target.worker_pid))  # what it holds stays with its old group
+    group = MemoryGroup()
+    group.limit(GROUP_BYTES)
+    group.add(target.worker_pid)  # what it holds stays with its old group
     deadline = time.monotonic() + 60
     while psutil.pid_exists(target.worker_pid) and time.monotonic() < deadline:
         time.sleep(0.1)
-    with contextlib.suppress(OSError):
-        group.rmdir()
+    group.remove()
+
+
+def nearly_fill_memory(target: Target) -> None:
+    """The limit of the group that the run was started in comes down to just above what it uses, and stays there for a while."""
+    group = target.group
+    assert group is not None
+    group.limit(int(group.used() / NEARLY_FULL))
+    lift = threading.Timer(FULL_S, group.limit, (None,))
+    target.until_end.callback(lift.cancel)
+    lift.start()
 
 
 # --- data ---
@@ -158,6 +177,11 @@ def block_image(target: Target) -> None:
     os.mkfifo(path)
 
 
+def starve(target: Target) -> None:
+    """From now on every image of the run takes long to open, as on a storage far away."""
+    target.until_end.enter_context(SlowFolder(target.images, OPENS_IN_S))
+
+
 # --- numbers ---
 
 
@@ -168,18 +192,21 @@ def nothing(target: Target) -> None:
 KINDS: dict[str, FaultKind] = {
     "kill": FaultKind(kill),
     "crash": FaultKind(crash),
-    "terminate": FaultKind(terminate, ends_supervisor=True),
-    "interrupt": FaultKind(interrupt, ends_supervisor=True),
-    "terminate_worker": FaultKind(terminate_worker),
+    "terminate": FaultKind(terminate, ends_supervisor=True, may_lose=0),
+    "interrupt": FaultKind(interrupt, ends_supervisor=True, may_lose=0),
+    "terminate_worker": FaultKind(terminate_worker, may_lose=0),
     "cut_power": FaultKind(cut_power, ends_supervisor=True),
     "stop": FaultKind(stop),
-    "spoil_checkpoint": FaultKind(spoil_checkpoint),
-    "tear_checkpoint": FaultKind(tear_checkpoint),
-    "fill_disk": FaultKind(fill_disk, needs_root=True),
+    "spoil_checkpoint": FaultKind(spoil_checkpoint, may_lose=2),
+    "tear_checkpoint": FaultKind(tear_checkpoint, may_lose=2),
+    "fill_disk": FaultKind(fill_disk, needs_root=True, may_lose=None),  # none can be kept while it is full
     "refuse_memory": FaultKind(refuse_memory, is_exact=False),
+    "refuse_first_memory": FaultKind(refuse_memory, is_exact=False, before_first_step=True),
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
+    "nearly_fill_memory": FaultKind(nearly_fill_memory, is_exact=False, needs_root=True, needs_group=True, is_alone=True),
+    "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0),
     "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False),
     "block_image": FaultKind(block_image, is_exact=False, restarts=False),
-    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}),
-    "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}),
+    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}, may_lose=None),
+    "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}, may_lose=None),
 }

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import json
 import os
 import random
 import shutil
-import struct
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery_faults import KINDS, Target
+from benchmarks.recovery_means import MemoryGroup
+from benchmarks.recovery_results import result
 from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
@@ -67,8 +66,8 @@ def settings(backend: str, data: Path, epochs: int) -> Settings:
 class Supervised:
     """A run folder, its supervisor, and what the journal and the pulse tell of its worker."""
 
-    def __init__(self, run: RunFolder) -> None:
-        self.run = run
+    def __init__(self, run: RunFolder, group: MemoryGroup | None = None) -> None:
+        self.run, self.group = run, group
         self._tail = FolderTail(run.path)
         self.events: list[Event] = []
         self.start()
@@ -77,6 +76,8 @@ class Supervised:
         log = (self.run.path / "output.txt").open("ab")
         command = [sys.executable, "-c", SUPERVISE, str(self.run.path)]
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        if self.group is not None:
+            self.group.add(self.process.pid)
 
     def read(self) -> None:
         self.events += self._tail.read()
@@ -102,6 +103,12 @@ class Supervised:
             return -1
         return began[-1].from_step + beat.steps_done
 
+    def is_about_to_begin(self) -> bool:
+        """The newest worker has all it needs, and has not made its first step."""
+        began = [event.at for event in self.events if isinstance(event, TrainingBegan)]
+        started = [event.at for event in self.events if isinstance(event, RunStarted)]
+        return self.step() < 0 and bool(began) and began[-1] > started[-1]
+
     def from_step(self) -> int:
         return next(event.from_step for event in reversed(self.events) if isinstance(event, TrainingBegan))
 
@@ -114,7 +121,12 @@ def undisturbed(backend: str, epochs: int, data: Path) -> dict[str, Any]:
         code = supervised.process.wait(LONGEST_S)
         if code:
             raise SystemExit(f"The undisturbed run ended with {code}:\n{_output(supervised.run)}")
-        return {"backend": backend, "epochs": epochs, "seconds": round(time.monotonic() - began, 1), **result(supervised.run)}
+        return {
+            "backend": backend,
+            "epochs": epochs,
+            "seconds": round(time.monotonic() - began, 1),
+            **result(supervised.run, backend, is_whole=True),
+        }
 
 
 def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -123,17 +135,24 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
     with _folder() as folder:
         own = shutil.copytree(data, folder / "data")
         run = _run(folder, settings(backend, own, epochs))
-        with _small_disk(run, any(KINDS[kind].needs_root for kind in kinds)):
-            supervised = Supervised(run)
+        with _small_disk(run, any(KINDS[kind].needs_root for kind in kinds)), ExitStack() as until_end:
+            supervised = Supervised(run, _group(until_end) if any(KINDS[kind].needs_group for kind in kinds) else None)
             faults = []
             for kind in kinds:
-                told = _one_fault(supervised, kind, own, chance)
+                told = _one_fault(supervised, kind, own, chance, until_end)
                 if told is not None:
                     faults.append({"backend": backend, "seed": seed, "kind": kind, **told})
                 if supervised.process.poll() is not None:
                     break
             code = _end(supervised)
-            ended = {"backend": backend, "seed": seed, "kinds": kinds, "epochs": epochs, "exit_code": code, **result(run)}
+            ended = {
+                "backend": backend,
+                "seed": seed,
+                "kinds": kinds,
+                "epochs": epochs,
+                "exit_code": code,
+                **result(run, backend),
+            }
             ended["output"] = "" if code == 0 and ended["weights"] else _output(run)
             ended["plans"] = [f"{plan.cause} in {plan.step}: {plan.remedy}" for plan in Journal(supervised.all()).of(PlanMade)]
             return ended, faults
@@ -148,7 +167,7 @@ def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tu
         supervised.read()
         of = Journal(supervised.events)
         faults = [_told_by_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
-        ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run)}
+        ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run, backend)}
         ended["output"] = "" if code == 0 else _output(run)
         blank = {"backend": backend, "seed": 0, "kind": kind, "recovered_s": None, "lost_steps": None}
         return ended, [{**blank, **fault} for fault in faults]
@@ -167,53 +186,19 @@ def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, A
     }
 
 
-def result(run: RunFolder) -> dict[str, Any]:
-    """The checksum of the last weights, and the score."""
-    newest = max(run.checkpoints_path.glob("step-*"), default=None)
-    score = json.loads(run.score_path.read_text()) if run.score_path.exists() else {}
-    return {
-        "last_checkpoint": int(newest.name[5:]) if newest else 0,
-        "weights": _checksum(run.last_weights_path),
-        "AP": score.get("figures", {}).get("AP"),
-        "loss": _last_loss(run),
-    }
-
-
-def _checksum(path: Path) -> str:
-    """Of the numbers of a weights file (safetensors): what stands before them tells where they came from."""
-    if not path.exists():
-        return ""
-    with path.open("rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        file.seek(8 + length)
-        return hashlib.sha256(file.read()).hexdigest()
-
-
-def _last_loss(run: RunFolder) -> float | None:
-    """Of the last epoch, its mean."""
-    if not run.history_path.exists():
-        return None
-    with run.history_path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return float(rows[-1]["loss"]) if rows and rows[-1].get("loss") else None
-
-
 # --- one fault ---
 
 
-def _one_fault(supervised: Supervised, kind: str, images: Path, chance: random.Random) -> dict[str, Any] | None:
+def _one_fault(
+    supervised: Supervised, kind: str, images: Path, chance: random.Random, until_end: ExitStack
+) -> dict[str, Any] | None:
     """None: the run was over before its moment came."""
     fault = KINDS[kind]
-    wanted = _wait(supervised, lambda: supervised.step() >= 0)
-    if wanted is None:
+    if not (_is_about_to_begin(supervised) if fault.before_first_step else _is_some_steps_on(supervised, chance)):
         return None
-    at = supervised.step() + chance.randrange(1, MOST_STEPS_AWAY)
-    if _wait(supervised, lambda: supervised.step() >= at) is None:
-        return None
-    time.sleep(chance.random() * 0.2)
-    pid, step = supervised.worker_pid(), supervised.step()
+    pid, step = supervised.worker_pid(), supervised.from_step() if fault.before_first_step else supervised.step()
     began = time.monotonic()
-    fault.do(Target(supervised.run, supervised.process, pid, images, chance))
+    fault.do(Target(supervised.run, supervised.process, pid, images, chance, until_end, supervised.group))
     if fault.ends_supervisor:
         code = supervised.process.wait(LONGEST_S)
         ended_s = round(time.monotonic() - began, 2)
@@ -232,6 +217,24 @@ def _one_fault(supervised: Supervised, kind: str, images: Path, chance: random.R
         return {**told, "ended_s": ended_s}
     plan = next((event for event in reversed(supervised.events) if isinstance(event, PlanMade)), None)
     return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
+
+
+def _is_some_steps_on(supervised: Supervised, chance: random.Random) -> bool:
+    """Waits for a random moment, some steps after the first of the newest worker; False: it never came."""
+    if _wait(supervised, lambda: supervised.step() >= 0) is None:
+        return False
+    at = supervised.step() + chance.randrange(1, MOST_STEPS_AWAY)
+    if _wait(supervised, lambda: supervised.step() >= at) is None:
+        return False
+    time.sleep(chance.random() * 0.2)
+    return True
+
+
+def _is_about_to_begin(supervised: Supervised) -> bool:
+    """Waits until a worker is about to make its first step; one that has made it is killed, so that another comes."""
+    if supervised.step() >= 0:
+        os.kill(supervised.worker_pid(), signal.SIGKILL)
+    return _wait(supervised, lambda: supervised.worker_pid() and supervised.is_about_to_begin()) is not None
 
 
 def _wait(supervised: Supervised, is_so: Any) -> bool | None:
@@ -288,6 +291,12 @@ def _small_disk(run: RunFolder, is_wanted: bool) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", str(run.checkpoints_path)], check=True)
+
+
+def _group(until_end: ExitStack) -> MemoryGroup:
+    group = MemoryGroup()
+    until_end.callback(group.remove)
+    return group
 
 
 def _output(run: RunFolder) -> str:

@@ -42,7 +42,7 @@ def bare(settings: Settings, folder: Path) -> float:
     """Images per second."""
     from unstall import backends
 
-    backends.choose(settings.backend)
+    backends.choose(settings.backend, takes_card=True)
     from unstall.training import preparing
     from unstall.training.fitting import fed
     from unstall.training.lessons import lessons

@@ -127,6 +127,7 @@ except SystemExit as end:
     [
         "causes",
         "explain generator_blocked",
+        "explain lower_rate",
         "runs",
         "attach PID",
         "run -- PYTHON -c pass",

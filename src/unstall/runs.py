@@ -107,6 +107,11 @@ class RunFolder:
         return self.path / "score.json"
 
     @property
+    def scored_path(self) -> Path:
+        """The epoch that was scored last."""
+        return self.path / "scored-last.json"
+
+    @property
     def history_path(self) -> Path:
         return self.path / "history.csv"
 

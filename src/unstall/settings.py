@@ -78,8 +78,10 @@ class Settings:
     # keeping
     checkpoint_every_s: float = setting(300.0, "seconds between checkpoints, at least; each epoch's end has one, too", 0.0)
     checkpoint_every_steps: int = setting(0, "steps between checkpoints; 0: as the seconds say", 0)
-    keep_checkpoints: int = setting(2, "how many of the newest are kept, beside the best", 1, 1000)
-    tensorboard: bool = setting(True, "write scalars and pictures that TensorBoard shows, where its package is installed")
+    keep_checkpoints: int = setting(
+        2, "how many of the newest are kept, beside the best; two, as one may turn out damaged", 2, 1000
+    )
+    tensorboard: bool = setting(True, "write scalars, pictures and the settings for TensorBoard")
     # repairing
     most_repairs: int = setting(10, "that a run may have; then it ends with the verdict. 0: nothing is repaired", 0, 1000)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -59,6 +60,18 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkey
         backends.choose("jax")
     with pytest.raises(NotInstalled, match="none is installed"):
         backends.choose()
+
+
+@pytest.mark.parametrize(("takes_card", "ahead"), [(True, None), (False, "false")])
+def test_a_training_takes_the_card_and_a_look_shares_it(
+    takes_card: bool, ahead: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    for name in ("KERAS_BACKEND", "TF_CPP_MIN_LOG_LEVEL", "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"):
+        monkeypatch.setenv(name, "")  # so that what is set here is taken back afterwards
+    monkeypatch.setattr(backends, "is_installed", lambda package: True)
+    backends.choose("jax", takes_card)
+    assert (os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] or None) == ahead
 
 
 START = """

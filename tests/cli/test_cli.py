@@ -95,6 +95,29 @@ def test_explain_knows_remedies_too() -> None:
     assert "What it costs" in call("explain", "lower_rate").stdout
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "heading"),
+    [("check", "read_speed", "Why it matters"), ("problem", "box_twice", "What it does to a training")],
+)
+def test_explain_knows_checks_and_problems_of_data_too(kind: str, name: str, heading: str) -> None:
+    page = as_json("explain", name)
+    assert page[kind] == name and page["summary"] and page["limits"] and heading in page["sections"]
+    assert heading in call("explain", name).stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ("lower_rates", "'lower_rate'? That is a remedy."),
+        ("disk_rooms", "'disk_room'? That is a check of the preflight."),
+        ("box_twise", "'box_twice'? That is a problem of data."),
+    ],
+)
+def test_explain_of_a_wrong_name_names_the_nearest_of_all_kinds(wrong: str, nearest: str) -> None:
+    done = call("explain", wrong)
+    assert done.returncode == 2 and f"Did you mean {nearest}" in done.stderr
+
+
 def test_explain_of_a_wrong_name_names_the_nearest() -> None:
     done = call("explain", "generator_blokked")
     assert done.returncode == 2

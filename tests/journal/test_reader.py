@@ -73,10 +73,16 @@ def test_a_journal_knows_its_events_by_kind_and_its_end() -> None:
 def test_a_journal_of_weeks_stays_small_and_keeps_its_begin_and_its_end() -> None:
     journal = Journal(HostSampled(at=float(second)) for second in range(50_000))
     kept = [event.at for event in journal.of(HostSampled)]
-    assert len(kept) <= 8000
-    assert kept[:1000] == [float(second) for second in range(1000)]
-    assert kept[-4000:] == [float(second) for second in range(46_000, 50_000)]
+    assert len(kept) <= 3000
+    assert kept[:375] == [float(second) for second in range(375)]
+    assert kept[-1500:] == [float(second) for second in range(48_500, 50_000)]
     assert journal.count == 50_000
+
+
+def test_of_large_events_fewer_are_kept() -> None:
+    journal = Journal(StackSampled(at=float(second)) for second in range(5000))
+    kept = [event.at for event in journal.of(StackSampled)]
+    assert len(kept) <= 300 and kept[-150:] == [float(second) for second in range(4850, 5000)]
 
 
 @settings(max_examples=60, deadline=None)

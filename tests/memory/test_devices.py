@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.backends.allocators import give_jax_its_share, usable_bytes, visible_card
+from unstall.backends.allocators import share_card, take_card, usable_bytes, visible_card
 from unstall.errors import WrongInput
 from unstall.memory import devices
 
@@ -110,14 +110,39 @@ def test_jax_takes_its_share_of_the_whole_card_or_what_it_is_told() -> None:
     assert usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})[0] == 95
 
 
-def test_jax_is_given_its_share_unless_the_user_has_said_another() -> None:
+def test_a_training_on_jax_takes_its_share_unless_the_user_has_said_another() -> None:
     environ: dict[str, str] = {}
-    give_jax_its_share(environ)
+    take_card("jax", environ)
     assert environ == {"XLA_CLIENT_MEM_FRACTION": "0.92"}
     for name in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
         said = {name: "0.3"}
-        give_jax_its_share(said)
+        take_card("jax", said)
         assert said == {name: "0.3"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "value", "other"),
+    [
+        ("jax", "XLA_PYTHON_CLIENT_PREALLOCATE", "false", "true"),
+        ("tensorflow", "TF_FORCE_GPU_ALLOW_GROWTH", "true", "false"),
+    ],
+)
+def test_what_only_looks_takes_nothing_of_the_card_ahead(backend: str, name: str, value: str, other: str) -> None:
+    environ: dict[str, str] = {}
+    share_card(backend, environ)
+    assert environ[name] == value
+    said = {name: other}
+    share_card(backend, said)
+    assert said[name] == other, "what the user has said holds"
+    training: dict[str, str] = {}
+    take_card(backend, training)
+    assert name not in training
+
+
+def test_pytorch_always_takes_what_it_needs() -> None:
+    environ: dict[str, str] = {}
+    share_card("torch", environ)
+    assert environ == {}
 
 
 @pytest.mark.parametrize("said", ["much", "0", "1.5"])

@@ -133,6 +133,10 @@ def test_a_single_wrong_byte_anywhere_is_noticed_and_the_one_before_is_taken(
         assert_is(found, 1)
 
 
+def spoil(checkpoint: Path) -> None:
+    (checkpoint / checkpoint_files.ARRAYS).write_bytes(b"")
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
 def test_a_torn_file_is_refused_and_told(tmp_path: Path, journal: Callable[[], Journal], name: str, share: float) -> None:
@@ -142,6 +146,7 @@ def test_a_torn_file_is_refused_and_told(tmp_path: Path, journal: Callable[[], J
     assert_is(checkpoints.newest(), 1)
     (refused,) = journal().of(CheckpointRefused)
     assert refused.path.endswith("step-000000002") and name in refused.why
+    assert (refused.step, refused.instead_step) == (2, 1)  # what is lost
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -173,6 +178,35 @@ def test_a_damaged_one_is_replaced_when_the_run_comes_by_again(tmp_path: Path) -
     checkpoints.save(arrays_of(2), {"step": 2, "epoch": 0})
     checkpoints.wait()
     assert_is(checkpoints.newest(), 2)
+
+
+def test_a_damaged_one_with_a_later_step_is_none_of_those_that_are_kept(tmp_path: Path) -> None:
+    """The run goes on from 80 and saves at 90 and 95, not at 100 again: two sound ones are there at any time."""
+    saved(tmp_path, 60, 80, 100)
+    spoil(tmp_path / "step-000000100")
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    assert_is(checkpoints.newest(), 80)
+    for step, left in ((90, [90, 80]), (95, [95, 90])):
+        checkpoints.save(arrays_of(step), {"step": step, "epoch": 0})
+        checkpoints.wait()
+        assert [path.name for path in checkpoints.paths()] == [f"step-{each:09d}" for each in left]
+    spoil(tmp_path / "step-000000095")
+    assert_is(Checkpoints(tmp_path, keep=2).newest(), 90)
+
+
+def test_a_damaged_one_stays_until_the_next_is_there(tmp_path: Path) -> None:
+    checkpoints = saved(tmp_path, 1, 2)
+    spoil(tmp_path / "step-000000002")
+    assert_is(checkpoints.newest(), 1)
+    assert len(checkpoints.paths()) == 2
+
+
+def test_where_none_is_sound_the_run_begins_anew_and_says_so(tmp_path: Path, journal: Callable[[], Journal]) -> None:
+    checkpoints = saved(tmp_path / "checkpoints", 7)
+    spoil(checkpoints.paths()[0])
+    assert checkpoints.newest() is None
+    (refused,) = journal().of(CheckpointRefused)
+    assert (refused.step, refused.instead_step) == (7, 0)
 
 
 def test_what_came_after_a_divergence_is_withdrawn_unless_nothing_else_is_there(tmp_path: Path) -> None:

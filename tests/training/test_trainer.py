@@ -25,7 +25,7 @@ from unstall.journal.events import (
     TrainingBegan,
     TrainingEnded,
 )
-from unstall.journal.reader import Journal, read_folder
+from unstall.journal.reader import Journal, Tail, read_folder
 from unstall.runs import RunFolder
 from unstall.settings import changed
 from unstall.training.checkpoint import Checkpoints
@@ -150,6 +150,12 @@ def test_a_run_is_extended_by_more_epochs(make_run: NewRun, disturbed: RunFolder
     assert life.exit_code == DONE and life.from_step == STEPS
     assert [row["epoch"] for row in rows(disturbed)] == ["1", "2", "3", "4"]
     assert "begun for 3 epochs and has 4 now" in output(disturbed)
+
+
+def test_an_epoch_that_was_scored_is_not_scored_again_when_the_run_goes_on_from_its_end(disturbed: RunFolder) -> None:
+    told = [event for path in disturbed.path.glob("events-inside-*.jsonl") for event in Tail(path).read()]
+    assert sorted(event.epoch for event in told if isinstance(event, EpochScored)) == [1, 2, 3]
+    assert sorted(event.epoch for event in told if isinstance(event, EpochEnded)) == [0, 1, 2, 3]
 
 
 # --- what cannot go on ---

@@ -17,8 +17,11 @@ def distributions(backend: str) -> tuple[str, ...]:
     return {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax", "jaxlib")}.get(backend, (backend,))
 
 
-def choose(name: str | None = None) -> str:
-    """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed."""
+def choose(name: str | None = None, takes_card: bool = False) -> str:
+    """Makes Keras run on this backend, and says which it is. None: as the environment says, else the first that is installed.
+
+    `takes_card`: for a training, which may have the card to itself. Whatever else computes leaves others their room on it.
+    """
     _refuse_unknown(name)
     running = running_backend()
     if running is not None:
@@ -28,8 +31,10 @@ def choose(name: str | None = None) -> str:
     chosen = preferred(name)
     os.environ["KERAS_BACKEND"] = chosen
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
-    if chosen == "jax":
-        allocators.give_jax_its_share()
+    if takes_card:
+        allocators.take_card(chosen)
+    else:
+        allocators.share_card(chosen)
     return chosen
 
 

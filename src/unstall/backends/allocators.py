@@ -15,6 +15,10 @@ from unstall.errors import WrongInput
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
 JAX_SHARE_NAMES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the older name
 TENSORFLOW_LEAVES = 0.05  # of what is free when it starts
+ON_DEMAND = {  # by which each takes memory as it needs it; PyTorch always does
+    "jax": (("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),),
+    "tensorflow": (("TF_FORCE_GPU_ALLOW_GROWTH", "true"),),
+}
 CUDA_PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
 
 
@@ -31,10 +35,18 @@ def usable_bytes(backend: str, memory_bytes: int, free_bytes: int, environ: Mapp
     return free_bytes, "PyTorch takes what is free"
 
 
-def give_jax_its_share(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Before JAX starts. What the user has said of it holds."""
-    if not any(environ.get(name) for name in JAX_SHARE_NAMES):
+def take_card(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
+    """Before the backend starts, for a training. What the user has said of it holds."""
+    if backend == "jax" and not any(environ.get(name) for name in JAX_SHARE_NAMES):
         environ[JAX_SHARE_NAMES[0]] = str(JAX_SHARE)
+
+
+def share_card(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
+    """Before the backend starts, for what only looks: nothing is taken ahead, since a training may be on the same card."""
+    take_card(backend, environ)  # how much there may be in the end
+    for name, value in ON_DEMAND.get(backend, ()):
+        if not environ.get(name):
+            environ[name] = value
 
 
 def jax_share(environ: Mapping[str, str] = os.environ) -> float:

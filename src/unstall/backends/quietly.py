@@ -13,9 +13,9 @@ from unstall import backends
 _REMARKS = re.compile(rb"^(WARNING: All log messages before absl|I0000 |I \d|To enable the following instructions)")
 
 
-def start(name: str | None = None) -> str:
+def start(name: str | None = None, takes_card: bool = False) -> str:
     """As `backends.choose`, and Keras is imported. What else is printed meanwhile, errors above all, is printed still."""
-    chosen = backends.choose(name)
+    chosen = backends.choose(name, takes_card)
     if backends.running_backend() is not None or sys.stderr is None:
         return chosen
     sys.stderr.flush()

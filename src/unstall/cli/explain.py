@@ -1,25 +1,31 @@
-"""Print the page of a cause or of a remedy: what it is, how we know, when this is wrong, what to do."""
+"""Print the page of a cause, a remedy, a check of the preflight or a problem of data.
+
+It says what it is, how we know, when this is wrong and what to do.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from unstall.cli import json_option
+from unstall.cli import answer, json_option, missing_packages_named
 
 
 @click.command("explain", help=__doc__)
-@click.argument("name", metavar="CAUSE|REMEDY")
+@click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
-    from unstall import remedies
-    from unstall.diagnosis import pages
-    from unstall.report import json
-    from unstall.report.text import console, print_clean
+    from unstall import explained
 
-    told = remedies if name in remedies.remedy_names() else pages
-    if json_target:
-        json.write(told.page_as_plain(name), json_target)
-    if json_target != "-":
+    with missing_packages_named(f"unstall explain {name}", "data"):
+        plain, page = explained.page_as_plain(name), explained.page(name)
+
+    def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
 
-        print_clean(console(), Markdown(told.page(name)))
+        from unstall.report.text import print_clean
+
+        print_clean(out, Markdown(page))
+
+    answer(plain, json_target, show)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from types import ModuleType
+from typing import Any
 
 from unstall.data.check import problem_module, problem_names
 from unstall.diagnosis.pages import limits_of, limits_table, sections_of
@@ -38,3 +39,16 @@ def page(name: str) -> str:
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
     return "\n".join([*lines, *limits_table(module, limits_of(module))])
+
+
+def page_as_plain(name: str) -> dict[str, Any]:
+    module = problem_module(name)
+    parts = sections(module)
+    return {
+        "problem": name,
+        "summary": parts.pop(""),
+        "severity": module.SEVERITY.value,
+        "is_mended": hasattr(module, "mend"),
+        "sections": parts,
+        "limits": {key: value for key, value in limits_of(module).items() if key != "SEVERITY"},
+    }

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import re
 from types import ModuleType
 from typing import Any
 
 from unstall.diagnosis.diagnose import cause_module, cause_names
-from unstall.errors import WrongInput
 
 HEADINGS = ("What it is", "How we know", "When this is wrong", "What to do")
 
 
 def _docstring(name: str) -> str:
-    if name not in cause_names():
-        near = difflib.get_close_matches(name, cause_names(), n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise WrongInput(f"There is no cause '{name}'.{hint} `unstall causes` lists all {len(cause_names())}.")
     return inspect.cleandoc(cause_module(name).__doc__ or "")
 
 

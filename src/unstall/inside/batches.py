@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from unstall.inside.guessing import guessing_of
 from unstall.inside.own_loop import loop_of
-from unstall.inside.patching import wrap
+from unstall.inside.patching import unseen, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.journal.events import LoopSeen
@@ -196,6 +196,7 @@ class LookingIterator:
     def __iter__(self) -> Iterator[Any]:
         return self
 
+    @unseen
     def __next__(self) -> Any:
         batch = next(self._generator)
         if self._probe.active:

@@ -80,10 +80,24 @@ class Waiting:
 
     def _stand_in(self, module: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def send(*args: Any, **kwargs: Any) -> Any:
-            if not self._armed:  # the probe was begun by a Guard, and has wrapped this in its turn
-                return original(*args, **kwargs)
-            self.begin()
-            return getattr(module, name)(*args, **kwargs)
+            try:
+                if not self._armed:  # the probe was begun by a Guard, and has wrapped this in its turn
+                    return original(*args, **kwargs)
+                self.begin()
+                return getattr(module, name)(*args, **kwargs)
+            except BaseException as error:
+                _hide_frames(error)
+                raise
 
         send.__name__ = send.__qualname__ = name
         return send
+
+
+def _hide_frames(error: BaseException) -> None:
+    """As `patching.unseen` does; loaded only when there is an error."""
+    try:
+        from unstall.inside.places import without_ours
+
+        error.__traceback__ = without_ours(error.__traceback__)
+    except Exception:  # the error itself matters more
+        pass

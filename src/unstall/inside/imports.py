@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside.patching import unseen
+
 Hook = Callable[[ModuleType], None]
 
 
@@ -22,10 +24,12 @@ class _HookedLoader:
         self._loader = loader
         self._run_hooks = run_hooks
 
+    @unseen
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
         module: Optional[ModuleType] = self._loader.create_module(spec)
         return module
 
+    @unseen
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         if spec is not None:
@@ -58,6 +62,7 @@ class AfterImport:
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
+    @unseen
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, Optional
 
 from unstall.inside.endless import never_ends
-from unstall.inside.patching import wrap
+from unstall.inside.patching import unseen, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import batches_per_pass
@@ -115,9 +115,11 @@ class TimedIterable:
         self._source = source
         self._probe = probe
 
+    @unseen
     def __iter__(self) -> Iterator[Any]:
         return TimedIterator(iter(self._source), self._probe)
 
+    @unseen
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
 
@@ -131,6 +133,7 @@ class TimedIterator:
     def __iter__(self) -> TimedIterator:
         return self
 
+    @unseen
     def __next__(self) -> Any:
         probe = self._probe
         began = probe.input_began()

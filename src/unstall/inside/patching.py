@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from unstall.inside.places import without_ours
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "_unstall_original"
 HOOK = "_unstall_hook"
 
@@ -19,11 +22,32 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     hook = f"{make.__module__}.{make.__qualname__}"
     if original is None or isinstance(original, (staticmethod, classmethod, property)) or hook in _hooks_on(original):
         return False
-    wrapper = functools.wraps(original)(make(original))
+    named = functools.wraps(original)  # both: an error about arguments names the function that was called
+    wrapper = named(unseen(named(make(original))))
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
     return True
+
+
+def unseen(hook: Function) -> Function:
+    """The same, but an error that passes through it shows no frame of ours: the program may catch and print it.
+
+    A bare `raise` adds no frame, and since Python 3.11 hands on the traceback that the error has by then. In an older one the
+    frames stay where the program catches an error itself.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return hook(*args, **kwargs)
+        except BaseException as error:
+            try:
+                error.__traceback__ = without_ours(error.__traceback__)
+            except Exception:  # no room left on the stack, or a traceback of its own kind: the error itself matters more
+                pass
+            raise
+
+    return call  # type: ignore[return-value]
 
 
 def _hooks_on(function: Any) -> list[str]:

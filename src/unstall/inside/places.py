@@ -12,6 +12,7 @@ from unstall.journal.events import Frame
 
 _STDLIB = sysconfig.get_paths()["stdlib"] + "/"
 _OWN = __file__.rsplit("/inside/", 1)[0] + "/"
+_PROBE = (_OWN + "inside/", _OWN + "journal/", _OWN + "runs.py")  # what runs on our account; a training of ours is a program
 _INSTALLED = (
     "/site-packages/",
     "/dist-packages/",
@@ -92,13 +93,18 @@ def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
 
 
 def without_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
-    """The same traceback without our frames: an uncaught error must print as it would alone."""
-    kept = []
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OWN):
-            kept.append(traceback)
+    """The same traceback without our frames, which are unlinked where they stand: an error must print as it would alone."""
+    first = _next_not_ours(traceback)
+    part = first
+    while part is not None:
+        following = _next_not_ours(part.tb_next)
+        if following is not part.tb_next:
+            part.tb_next = following
+        part = following
+    return first
+
+
+def _next_not_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_PROBE):
         traceback = traceback.tb_next
-    result: Optional[TracebackType] = None
-    for part in reversed(kept):
-        result = TracebackType(result, part.tb_frame, part.tb_lasti, part.tb_lineno)
-    return result
+    return traceback

@@ -16,7 +16,7 @@ from unstall.journal.events import Event, StepsEnded
 EACH_STEP_UP_TO = 8  # the first steps are told one by one
 EVERY_S = 1.0
 EVERY_LATER_S = 5.0
-LATER_AFTER_S = 600.0
+LATER_AFTER_S = 300.0
 
 
 class StepCounter:

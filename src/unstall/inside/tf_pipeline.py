@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.inside.patching import MARK, wrap
+from unstall.inside.patching import MARK, unseen, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import tag
@@ -52,6 +52,7 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     import functools
 
     @functools.wraps(inner)
+    @unseen
     def function(*args: Any, **kwargs: Any) -> Any:
         noted = recorder.note(name, args, kwargs)
         dataset = inner(*args, **kwargs)

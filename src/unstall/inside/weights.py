@@ -20,7 +20,7 @@ from unstall.inside import cuts
 from unstall.inside.gradients import is_trainable, name_of, size_of, traced_place
 from unstall.inside.gradients_keras import user_losses
 from unstall.inside.own_loop import OwnLoop, loop_of
-from unstall.inside.patching import wrap
+from unstall.inside.patching import unseen, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
@@ -373,6 +373,7 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
         if place is not None and len(weights.frozen_at) < MOST_LAYERS:
             weights.frozen_at[id(layer)] = place
 
+    @unseen
     def trainable(layer: Any, value: Any) -> None:
         set_trainable(layer, value)
         if probe.active:

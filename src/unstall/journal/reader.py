@@ -12,14 +12,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
-from unstall.journal.events import Event, PlanMade, PlanUndone, PlanVerified, RepairsEnded, RunStarted, UpdateSkipped, from_plain
+from unstall.journal.events import (
+    Event,
+    PlanMade,
+    PlanUndone,
+    PlanVerified,
+    RepairsEnded,
+    RunStarted,
+    StackSampled,
+    ThreadsSeen,
+    UpdateSkipped,
+    WeightsSampled,
+    from_plain,
+)
 
 E = TypeVar("E", bound=Event)
 
 JOURNAL_FILES = "events-*.jsonl"
-MOST_OF_A_KIND = 8000  # in memory; a run of weeks must not grow its watcher
-NEWEST_KEPT = 4000
-OLDEST_KEPT = 1000
+MOST_OF_A_KIND = 3000  # in memory; a run of weeks must not grow its watcher
+MOST_OF_A_LARGE_KIND = 300
+LARGE_KINDS = (StackSampled, ThreadsSeen, WeightsSampled)  # each some tens of kilobytes in memory
+NEWEST_SHARE, OLDEST_SHARE = 1 / 2, 1 / 8  # of these, that stay whole; what lies between is thinned out
 PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
 # A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
 OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
@@ -98,8 +111,9 @@ class Journal:
             kept.append(event)
             if len(kept) > 1 and event.at < kept[-2].at:
                 kept.sort(key=lambda each: each.at)
-            if len(kept) > MOST_OF_A_KIND:
-                _thin_out(kept)
+            most = MOST_OF_A_LARGE_KIND if isinstance(event, LARGE_KINDS) else MOST_OF_A_KIND
+            if len(kept) > most:
+                _thin_out(kept, most)
             self._last_at = max(self._last_at, event.at)
             self.count += 1
 
@@ -129,10 +143,10 @@ class Journal:
         return sorted((event for events in self._by_kind.values() for event in events), key=lambda event: event.at)
 
 
-def _thin_out(events: list[Event]) -> None:
+def _thin_out(events: list[Event], most: int) -> None:
     """Drops every second event of the middle: the begin and the newest stay whole."""
-    middle = events[OLDEST_KEPT:-NEWEST_KEPT]
-    events[OLDEST_KEPT:-NEWEST_KEPT] = middle[::2]
+    middle = slice(int(most * OLDEST_SHARE), -int(most * NEWEST_SHARE))
+    events[middle] = events[middle][::2]
 
 
 def stream_folder(folder: Path) -> Iterator[Event]:

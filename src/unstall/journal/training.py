@@ -51,10 +51,12 @@ class CheckpointFailed(Event):
 
 @dataclass(frozen=True)
 class CheckpointRefused(Event):
-    """Found damaged or half-written; the one before it is taken."""
+    """Found damaged or half-written; the newest before it that is sound is taken. The steps between the two are lost."""
 
     path: str = ""
     why: str = ""
+    step: int = 0  # of this one
+    instead_step: int = 0  # of the one that is taken; 0: from the beginning, as none is sound
 
 
 @dataclass(frozen=True)

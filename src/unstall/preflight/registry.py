@@ -86,6 +86,13 @@ def page(name: str) -> str:
     lines = [f"# {name}", "", parts.pop(""), "", asked, ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    module = check_module(name)
-    known = {key: value for key, value in limits_of(module).items() if key not in OF_THE_ORDER}
-    return "\n".join([*lines, *limits_table(module, known)])
+    return "\n".join([*lines, *limits_table(check_module(name), limits(name))])
+
+
+def page_as_plain(name: str) -> dict[str, Any]:
+    parts = sections(name)
+    return {"check": name, "summary": parts.pop(""), "is_quick": is_quick(name), "sections": parts, "limits": limits(name)}
+
+
+def limits(name: str) -> dict[str, Any]:
+    return {key: value for key, value in limits_of(check_module(name)).items() if key not in OF_THE_ORDER}

@@ -7,7 +7,9 @@ the newest checkpoint that is whole, with the order of the data and every random
 
 What it costs
 -------------
-The steps since that checkpoint, at most one interval of checkpoints, and a start of the worker.
+The steps since that checkpoint, at most one interval of checkpoints, and a start of the worker. A newest checkpoint that a disk
+has damaged since it was verified is passed over: then it is the steps since the one before, one interval more. The journal has
+which was refused, why, and from where the run went on instead.
 
 How we see that it helped
 -------------------------

@@ -123,7 +123,8 @@ class Bedside:
                 "failed", f"a checkpoint could not be written: {failed.error}. The training goes on, and it is tried again."
             )
         for event in refused:
-            self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): the one before it is taken.")
+            lost = f"the run goes on from step {event.instead_step:,}; steps up to {event.step:,} are made again"
+            self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): {lost}.")
 
     def _say_once(self, about: str, text: str) -> None:
         if about not in self._said:

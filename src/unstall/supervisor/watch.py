@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
-from unstall.diagnosis.memory import is_filling, seconds_left
+from unstall.diagnosis.memory import is_filling, room, seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES
 from unstall.journal.events import (
     Event,
@@ -34,6 +33,7 @@ from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
 from unstall.supervisor import afterwards, clocks, closer
 from unstall.supervisor.processes import python_processes
+from unstall.supervisor.rhythm import Rhythm, is_calm
 
 T = TypeVar("T")
 
@@ -46,22 +46,6 @@ CHILDREN_SAMPLED = 12
 FULL_SOON_S = 40.0  # when memory will be full so soon, stacks are taken often: they say who fills it
 MOST_PRESSURE_SAMPLES = 40
 IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
-
-
-@dataclass
-class Rhythm:
-    """Something done every so often: soon at first, more seldom later."""
-
-    early_s: float
-    late_s: float
-    early_until_s: float = 60.0
-    due: float = field(default=0.0)
-
-    def is_due(self, now: float, age_s: float) -> bool:
-        if now < self.due:
-            return False
-        self.due = now + (self.early_s if age_s < self.early_until_s else self.late_s)
-        return True
 
 
 class Watch:
@@ -80,10 +64,11 @@ class Watch:
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
         self._began = time.monotonic()
-        self._host_rhythm = Rhythm(1.0, 3.0)
-        self._device_rhythm = Rhythm(2.0, 5.0)
-        self._profile_rhythm = Rhythm(3.0, 15.0, 45.0)
-        self._diagnosis_rhythm = Rhythm(5.0, 20.0)
+        self._host_rhythm = Rhythm(1.0, 3.0, 15.0)
+        self._device_rhythm = Rhythm(2.0, 5.0, 20.0)
+        self._profile_rhythm = Rhythm(3.0, 15.0, 120.0, 45.0)
+        self._diagnosis_rhythm = Rhythm(5.0, 20.0, 20.0)
+        self._is_calm = False
         self._pressure_samples = 0
         self._read_lines: set[tuple[str, int]] = set()
         self._stall: StallBegan | None = None
@@ -133,10 +118,10 @@ class Watch:
 
     def _tick(self) -> Diagnosis | None:
         now, age = time.monotonic(), time.monotonic() - self._began
-        host = self._host.sample() if self._host_rhythm.is_due(now, age) else None
+        host = self._host.sample() if self._host_rhythm.is_due(now, age, self._is_calm) else None
         if host is not None:
             self.note(host, *self._kills.look(self._host.seen))
-        if self._device_rhythm.is_due(now, age):
+        if self._device_rhythm.is_due(now, age, self._is_calm):
             self.note(*self._device.sample(set(self._host.tree())))
         self.read()
         if host is not None:
@@ -145,7 +130,7 @@ class Watch:
         self._judge_progress(beat, now)
         if self._stall is not None:
             return self._look_at_stall(now)
-        if self._is_worth_a_profile(beat) and self._profile_rhythm.is_due(now, age):
+        if self._is_worth_a_profile(beat) and self._profile_rhythm.is_due(now, age, self._is_calm):
             self._profile(self.training_pid(beat))
         if self._diagnosis_rhythm.is_due(now, age):
             return self.examine()
@@ -245,10 +230,16 @@ class Watch:
                 self._stall = None
             return
         limit = clocks.limit(self.journal, phase)
+        self._is_calm = beat is not None and self._has_gone_well(silent, limit)
         idle_s = self._idle_s(now)
         is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
         if is_late:
             self._begin_stall(beat, phase, since, limit)
+
+    def _has_gone_well(self, silent_s: float, limit: clocks.Limit) -> bool:
+        hosts = self.journal.of(HostSampled)
+        memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
+        return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
 
     def _idle_s(self, now: float) -> float:
         """For how long the process tree has used next to no CPU, up to now."""
@@ -278,10 +269,11 @@ class Watch:
             waiting_for_input=bool(beat and beat.input_since),
             sure=beat is not None,
         )
+        self._is_calm = False
         self._stall_samples = 0
         self._next_stall_sample = 0.0
         self._native_taken = False
-        self._host_rhythm.due = 0.0
+        self._host_rhythm.at_once()
         self.note(self._stall)
 
     # --- a stall ---

@@ -17,7 +17,7 @@ from unstall.journal.events import TrainingBegan
 from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
-from unstall.settings import Settings
+from unstall.settings import Settings, as_plain
 from unstall.training import preparing
 from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
@@ -76,6 +76,8 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption) -> Beg
         judge.restore(saved.position["judged"])
         rhythm.began(at.step)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard else None
+    if board is not None:
+        board.table(at.step, "settings", as_plain(settings))
     results = Results(run, detector, learned.classes, line.say)
     backend = running_backend() or ""
     scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption)

@@ -60,6 +60,7 @@ class Checkpoints:
     def __init__(self, folder: Path, keep: int) -> None:
         self._folder, self._keep = folder, keep
         self._thread: threading.Thread | None = None
+        self._refused: set[Path] = set()  # they are none of those that are kept
 
     def paths(self) -> list[Path]:
         """The complete ones, the newest first; nothing is read."""
@@ -69,16 +70,23 @@ class Checkpoints:
     # --- reading ---
 
     def newest(self) -> Saved | None:
-        """The newest that is sound. A damaged one is journalled and passed over."""
+        """The newest that is sound. A damaged one is journalled and passed over, with what is lost by it."""
         self._take_back()
+        found, refused = None, {}
         for path in self.paths():
             try:
                 arrays, position = checkpoint_files.read(path)
             except Damaged as damaged:
-                tell(CheckpointRefused(at=time.time(), path=str(path), why=str(damaged)))
+                refused[path] = str(damaged)
                 continue
-            return Saved(path, _step_of(path), arrays, position)
-        return None
+            found = Saved(path, _step_of(path), arrays, position)
+            break
+        instead = 0 if found is None else found.step
+        for path, why in refused.items():
+            event = CheckpointRefused(at=time.time(), path=str(path), why=why, step=_step_of(path), instead_step=instead)
+            tell(event)
+        self._refused = set(refused)
+        return found
 
     def withdraw_from(self, step: int) -> None:
         """Those of this step and later ones are not to be gone on from, unless there is no other."""
@@ -132,9 +140,16 @@ class Checkpoints:
         finally:
             shutil.rmtree(aside, ignore_errors=True)  # where something failed: else it has its name by now
         shutil.rmtree(before, ignore_errors=True)
-        for old in self.paths()[self._keep :]:
-            _remove(old)
+        self._refused.discard(target)
+        self._remove_old()
         return target, size
+
+    def _remove_old(self) -> None:
+        """So many are kept as are sound, as far as is known: a damaged one with a later step must not count for one of them."""
+        sound = [path for path in self.paths() if path not in self._refused]
+        for old in (*sound[self._keep :], *(path for path in self._refused if path.exists())):
+            _remove(old)
+        self._refused.clear()
 
     def _take_back(self) -> None:
         """One that was to be replaced by another of the same step, which never came."""

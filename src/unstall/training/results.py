@@ -17,7 +17,8 @@ from unstall.runs import RunFolder
 from unstall.training import pictures
 from unstall.training.history import History
 from unstall.training.pictures import Picture
-from unstall.training.position import Row
+from unstall.training.position import Position, Row
+from unstall.training.scored import Scored, forget, recall, remember
 
 
 class Results:
@@ -37,6 +38,15 @@ class Results:
 
     def keep_history(self, rows: Sequence[Row]) -> None:
         self._keep("the history", lambda: self._history.write(rows))
+
+    def keep_scored(self, at: Position, scored: Scored) -> None:
+        self._keep("the score of the epoch", lambda: remember(self._run.scored_path, at, scored))
+
+    def forget_scored(self) -> None:
+        self._keep("the score of the epoch", lambda: forget(self._run.scored_path))
+
+    def scored_before(self, at: Position) -> Scored | None:
+        return recall(self._run.scored_path, at)
 
     def keep_pictures(self, made: Sequence[Picture]) -> None:
         self._keep("pictures", lambda: pictures.write(self._run.predictions_path, made))

@@ -21,6 +21,7 @@ from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, Ending
 from unstall.training.fitting import fed
 from unstall.training.interruption import Interrupted
 from unstall.training.judging import Stopped
+from unstall.training.scored import Scored
 from unstall.training.scoring import Figures
 
 TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
@@ -38,6 +39,7 @@ class Trainer:
     def train(self) -> Ending:
         self.interruption.before_leaving = self.checkpoints.wait
         try:
+            self.pass_scored_epoch()
             with telling.fit(self.begun.backend, self.settings.epochs, self.at.steps_per_epoch), self.batches() as batches:
                 self.learn_epochs(batches)
             self.draw()
@@ -161,20 +163,31 @@ class Trainer:
 
     # --- scores ---
 
+    def pass_scored_epoch(self) -> None:
+        """The epoch that the checkpoint ends may have been scored before the run was ended."""
+        results = self.begun.results
+        scored = results.scored_before(self.at)
+        if scored is not None and (scored.figures or not self.begun.scoring.is_due(self.at)):
+            self.at.end_epoch(scored.figures, scored.seconds)
+            results.keep_history(self.at.history)
+
     def score_epoch(self) -> None:
         began, at, figures = time.monotonic(), self.at, Figures()
+        self.begun.results.forget_scored()
         with self.leaving(), self.doing("validate"), self.step.averaged():
             if self.begun.scoring.is_due(at):
                 figures = self.begun.scoring.score(at)
             self.begun.results.keep_last()
-        self.tell_epoch(figures, time.monotonic() - began)
+        scored = Scored(figures, time.monotonic() - began)
+        self.begun.results.keep_scored(at, scored)
+        self.tell_epoch(scored)
 
     def leaving(self) -> AbstractContextManager[None]:
         """An epoch that is kept may be left while it is scored: it is scored again when the run goes on."""
         return self.interruption.may_leave() if self.rhythm.is_kept(self.at.step) else nullcontext()
 
-    def tell_epoch(self, figures: Figures, seconds: float) -> None:
-        epoch, step = self.at.epoch, self.at.step
+    def tell_epoch(self, scored: Scored) -> None:
+        epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
         row = self.at.end_epoch(figures, seconds)
         numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}
         telling.epoch_ended(epoch, numbers)

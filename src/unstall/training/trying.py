@@ -19,7 +19,7 @@ class Trial:
 
     def __init__(self, settings: Settings, aside: Path, progress: Progress | None = None) -> None:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
-        self.backend = start(None if settings.backend == "auto" else settings.backend)
+        self.backend = start(None if settings.backend == "auto" else settings.backend, takes_card=True)
         from unstall.training.lessons import lessons
         from unstall.training.preparing import built, image_px, pipeline
         from unstall.training.step import Step

@@ -86,13 +86,13 @@ class Worker:
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augment)  # what can be refused is refused before anything is loaded
-            backend = backends.choose(None if settings.backend == "auto" else settings.backend)
+            backend = backends.choose(None if settings.backend == "auto" else settings.backend, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
-            start(backend)
+            start(backend, takes_card=True)
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 

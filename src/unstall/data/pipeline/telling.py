@@ -10,6 +10,8 @@ from unstall.inside import probe
 from unstall.journal.events import InputMeasured
 
 TELL_EVERY_S = 10.0
+TELL_LATER_EVERY_S = 30.0
+LATER_AFTER_S = 300.0
 
 
 @dataclass(slots=True)
@@ -80,14 +82,16 @@ class Teller:
     """Writes what was measured into the journal, where somebody watches: every few seconds and at the end."""
 
     def __init__(self) -> None:
-        self._due = time.monotonic() + TELL_EVERY_S
+        self._began = time.monotonic()
+        self._due = self._began + TELL_EVERY_S
 
     @property
     def is_due(self) -> bool:
         return time.monotonic() >= self._due and probe.current() is not None
 
     def tell(self, epoch: int, step: int, measured: Measured) -> None:
-        self._due = time.monotonic() + TELL_EVERY_S
+        now = time.monotonic()
+        self._due = now + (TELL_EVERY_S if now - self._began < LATER_AFTER_S else TELL_LATER_EVERY_S)
         current = probe.current()
         if current is not None:
             current.emit(InputMeasured(at=time.time(), epoch=epoch, step=step, **asdict(measured)))

@@ -33,7 +33,7 @@ SHOWN = {
     "MemoryExhausted": ("fault", "out of memory at step {step}", "{message}"),
     "LossDiverged": ("fault", "the loss diverged at step {step}", "from {usual_loss} to {loss}"),
     "CheckpointFailed": ("fault", "a checkpoint could not be written", "{error} {path}"),
-    "CheckpointRefused": ("fault", "a checkpoint was refused", "{why} {path}"),
+    "CheckpointRefused": ("fault", "a checkpoint was refused", "{why} {path}; gone on from step {instead_step}"),
     "ExampleSkipped": ("fault", "an example was skipped", "{file}: {why}"),
     "WorkerReplaced": ("fault", "a worker of the input was replaced", "{why} {file}"),
     "KernelSpoke": ("fault", "the kernel killed a process", "{line}"),

@@ -1,0 +1,100 @@
+"""The files that TensorBoard reads, written without any framework: records of the message Event, as TensorFlow defines it.
+
+message Event   { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; SessionLog log = 7; }
+message Summary { repeated Value value = 1; }
+message Value   { string tag = 1; float simple_value = 2; Image image = 4; TensorProto tensor = 8; SummaryMetadata metadata = 9; }
+message Image   { int32 height = 1; int32 width = 2; int32 colorspace = 3; bytes encoded_image_string = 4; }
+
+They are few and never change, so they are written as bytes: a field is its number and kind, then its value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import struct
+import time
+from pathlib import Path
+
+from unstall.data import records
+
+VERSION = "brain.Event:2"  # the first record of each file
+SESSION_START = 1  # SessionLog.status: events of this step and later ones, in older files, no longer hold
+STRINGS = 7  # DataType
+TENSOR = 2  # DataClass
+RGB = 3  # colorspace
+_numbers = itertools.count()  # two files of one process in one second have two names
+
+
+class EventFile:
+    """One file in a folder, which may hold those of earlier parts of the same run."""
+
+    def __init__(self, folder: Path, from_step: int = 0) -> None:
+        """What older files have of steps beyond `from_step` is taken back."""
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
+        self._file = (folder / name).open("xb")
+        self._event(text(3, VERSION))
+        if from_step:
+            self._event(message(7, whole(1, SESSION_START)), from_step + 1)
+
+    def scalar(self, step: int, tag: str, value: float) -> None:
+        self._value(step, text(1, tag) + number(2, value))
+
+    def picture(self, step: int, tag: str, png: bytes, width: int, height: int) -> None:
+        image = whole(1, height) + whole(2, width) + whole(3, RGB) + raw(4, png)
+        self._value(step, text(1, tag) + message(4, image))
+
+    def text(self, step: int, tag: str, markdown: str) -> None:
+        tensor = whole(1, STRINGS) + message(2, b"") + raw(8, markdown.encode())
+        metadata = message(1, text(1, "text")) + whole(4, TENSOR)
+        self._value(step, text(1, tag) + message(8, tensor) + message(9, metadata))
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _value(self, step: int, value: bytes) -> None:
+        self._event(message(5, message(1, value)), step)
+
+    def _event(self, what: bytes, step: int = 0) -> None:
+        records.write(self._file, _key(1, 1) + struct.pack("<d", time.time()) + whole(2, step) + what)
+
+
+# --- fields ---
+
+
+def whole(field: int, value: int) -> bytes:
+    return _key(field, 0) + _varint(value)
+
+
+def number(field: int, value: float) -> bytes:
+    return _key(field, 5) + struct.pack("<f", value)
+
+
+def raw(field: int, value: bytes) -> bytes:
+    return _key(field, 2) + _varint(len(value)) + value
+
+
+def text(field: int, value: str) -> bytes:
+    return raw(field, value.encode())
+
+
+message = raw  # a message within a message is its bytes
+
+
+def _key(field: int, kind: int) -> bytes:
+    return _varint(field << 3 | kind)
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits in a byte, the lowest first; the eighth says that more follow."""
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
