@@ -1,8 +1,8 @@
 """What may be written down of an environment, a command line or a source, and what never is: secrets.
 
 A variable is recorded only if it is on the list of those that can change a training, and its name does not speak of a secret.
-What looks like a secret in a value (a password in a URL, a key of a known form, a long random text) is replaced by dots, on the list
-or not.
+What looks like a secret in a value (a password in a URL, a key of a known form, a long random text) is replaced by dots wherever
+it stands.
 
 Standard library only, syntax of Python 3.9: it also runs inside the watched program.
 """
