@@ -82,5 +82,5 @@ class DataMet(Event):
 class DataMeasured(Event):
     """The fingerprint of the data: files, bytes, examples, image_px, boxes_per_image, largest, digest. See compare/record.py."""
 
-    source: str = ""  # the data set of the trainer | the files that were met
+    source: str = ""  # how it was met; "the data set of the trainer" is all of it
     fingerprint: dict[str, Any] = field(default_factory=dict)
