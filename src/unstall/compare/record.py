@@ -87,7 +87,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
         "data": lambda: data.data(taken),
         "batch": lambda: batch,
         "model": lambda: model.model(taken, batch),
-        "optimizer": lambda: model.optimizer(taken),
+        "optimizer": lambda: model.optimizer(taken, surroundings.settings(folder, taken)),
         "loss": lambda: model.losses(taken),
         "input": lambda: surroundings.inputs(taken),
         "figures": lambda: figures.figures(taken, batch, score_of(folder)),

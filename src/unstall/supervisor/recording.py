@@ -24,11 +24,11 @@ from unstall.journal.events import (
     SourcesCopied,
     VersionsRead,
 )
+from unstall.journal.recorded import OF_TRAINER
 from unstall.runs import RunFolder
 from unstall.signals import circumstances, data_files, data_named, packages, project
 from unstall.signals.project import Sources
 
-OF_TRAINER = "the data set of the trainer"
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
 MEASURE_AFTER_S = 3.0  # after data was met: more of it may come
 MEASURE_AT_LATEST_S = 12.0  # by then a program that shows nothing from inside is taken at its word: the paths that it names
