@@ -124,7 +124,7 @@ def _set_at(name: str) -> Optional[str]:
 
 def tell_memory(probe: Probe) -> None:
     """What the allocators of cards say of themselves: after an error, and now and then."""
-    for event in [*_torch_memory(), *_jax_memory(), *_tensorflow_memory()]:
+    for event in [*_tensorflow_memory(), *_torch_memory(), *_jax_memory()]:
         probe.emit(event)
 
 
