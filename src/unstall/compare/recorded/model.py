@@ -22,7 +22,7 @@ BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint3
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
 OF_SETTINGS = {
     "learning_rate": "rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
-    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "use_ema": "average_decay",
+    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "average_decay": "average_decay",
 }  # fmt: skip
 Array = dict[str, Any]
 
@@ -40,8 +40,10 @@ def batch(taken: Taken) -> dict[str, Any]:
     if not arrays:
         began = taken.last(TrainingBegan)
         return {"size": began.batch_size, "micro_batch": began.micro_batch} if began is not None and began.batch_size else {}
+    began = taken.last(TrainingBegan)
     return {
         "size": _rows(arrays),
+        **({"micro_batch": began.micro_batch} if began is not None and began.micro_batch else {}),
         "arrays": arrays,
         "bytes": sum(array["bytes"] or 0 for array in arrays),
         "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),
