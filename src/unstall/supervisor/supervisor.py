@@ -22,7 +22,8 @@ from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
-from unstall.supervisor.reporting import told_exactly, write_report
+from unstall.supervisor.recording import Recorder
+from unstall.supervisor.reporting import keep_record, told_exactly, write_report
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -72,7 +73,8 @@ def start(
     launched = Launched(command, run, mask, prints_on_stderr)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
-    return launched, Watch(run, launched.pid, writer, since=began)
+    recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
+    return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
 
 
 class Teller:
@@ -131,6 +133,7 @@ class Teller:
         """Kept before the page is written, which may fail, and again with the place of the page."""
         story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
+        keep_record(watch)
         report = write_report(watch, diagnosis)
         if report is not None:
             story["report"] = str(report)

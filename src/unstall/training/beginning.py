@@ -14,14 +14,16 @@ import unstall
 from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
+from unstall.memory.layers import batch_shapes
 from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain
-from unstall.training import preparing
+from unstall.training import preparing, telling
 from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
 from unstall.training.detecting import Detecting
+from unstall.training.fingerprint import fingerprint_of
 from unstall.training.interruption import Interruption
 from unstall.training.judging import Judge
 from unstall.training.lessons import Lessons, lessons
@@ -107,6 +109,9 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
             from_step=at.step,
         )
     )
+    detector = begun.step.detector
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    telling.record(fingerprint_of(learned.train), detector, shapes)
     images = f"{len(learned.train.examples):,} images of {len(learned.classes)} classes"
     say(f"{settings.model} on {begun.backend}, {where}: {images}; {learned.remark}.")
     if saved is None:

@@ -1,0 +1,1 @@
+"""What a run was, so that two can be held against each other."""
