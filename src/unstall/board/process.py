@@ -141,10 +141,8 @@ def at_hand(folder: Path) -> Board:
     if board is not None:
         return board
     command = [sys.executable, "-m", "unstall", "board", str(folder), "--no-browser", "--idle-hours", str(IDLE_HOURS)]
-    with subprocess.Popen(
-        [sys.executable, "-c", DETACH, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    ) as middleman:
-        middleman.wait()
+    start = [sys.executable, "-c", DETACH, *command]
+    subprocess.run(start, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
     deadline = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < deadline:
         board = find(folder)
