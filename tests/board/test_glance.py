@@ -102,7 +102,10 @@ def test_an_input_without_end_has_no_number_of_steps() -> None:
 
 
 def test_speed_is_of_the_last_seconds_in_images_where_a_step_has_a_known_number() -> None:
-    slow, fast = steps(1, 10, at=20, each_s=1.0), [steps(first, first + 9, at=60 + first / 10, each_s=0.1) for first in range(11, 200, 10)]
+    slow, fast = (
+        steps(1, 10, at=20, each_s=1.0),
+        [steps(first, first + 9, at=60 + first / 10, each_s=0.1) for first in range(11, 200, 10)],
+    )
     speed = glance(started(), FIT, slow, *fast).speed()
     assert speed is not None and (speed["value"], speed["unit"]) == (pytest.approx(10), "steps/s")
     began = TrainingBegan(at=T0 + 2, epochs=4, steps_per_epoch=250, batch_size=16)

@@ -41,18 +41,30 @@ class Written:
         took = (last - first + 1) * each_s
         epoch = last // 100
         return self.write(
-            StepsEnded(at=self.began + at, first=first, last=last, epoch=epoch, seconds=took, busy_s=took, longest_s=each_s, loss=loss)
+            StepsEnded(
+                at=self.began + at, first=first, last=last, epoch=epoch, seconds=took, busy_s=took, longest_s=each_s, loss=loss
+            )
         )
 
     def stalls(self, since: float, at: float, step: int = 40) -> Written:
-        idle = [HostSampled(at=self.began + since + second, interval_s=1.0, cpu_cores=0.01) for second in range(1, int(at - since))]
+        idle = [
+            HostSampled(at=self.began + since + second, interval_s=1.0, cpu_cores=0.01) for second in range(1, int(at - since))
+        ]
         stall = StallBegan(at=self.began + at, phase="train", step=step, since=self.began + since, usual_s=0.1, limit_s=8.0)
         return self.write(*idle, stall)
 
-    def verdict(self, at: float, cause: str = "generator_blocked", state: str = "stuck", effect: str = "stops", **more: Any) -> Written:
+    def verdict(
+        self, at: float, cause: str = "generator_blocked", state: str = "stuck", effect: str = "stops", **more: Any
+    ) -> Written:
         """Reached, and in the story that the watcher writes then."""
         self.write(VerdictReached(at=self.began + at, cause=cause, certainty="certain", summary="It waits."))
-        told = {"cause": cause, "certainty": "certain", "summary": "It waits for the network.", "where": "train.py:7", "effect": effect}
+        told = {
+            "cause": cause,
+            "certainty": "certain",
+            "summary": "It waits for the network.",
+            "where": "train.py:7",
+            "effect": effect,
+        }
         self.run.write_story({"state": state, "verdicts": [{**told, **more}], "progress": {}, "ended": None})
         return self
 
@@ -72,7 +84,9 @@ def training(folder: Path, name: str = "training", seconds: float = 60.0, ago: f
     written = Written(folder, name, time.time() - seconds - ago).starts().fits().steps(0, 0, 2, each_s=1.0)
     for second in range(3, int(seconds)):
         written.steps(10 * (second - 3) + 1, 10 * (second - 2), second, loss=5 / second)
-        written.write(HostSampled(at=written.began + second, interval_s=1.0, cpu_cores=1.0, rss_bytes=second << 20, total_bytes=1 << 33))
+        written.write(
+            HostSampled(at=written.began + second, interval_s=1.0, cpu_cores=1.0, rss_bytes=second << 20, total_bytes=1 << 33)
+        )
     return written
 
 
@@ -83,10 +97,19 @@ def stuck(folder: Path, name: str = "stuck") -> Written:
 
 def finished(folder: Path, name: str, state: str = "done", **story: Any) -> RunFolder:
     """A run that ended an hour ago, as its story tells it."""
-    written = Written(folder, name, time.time() - OLD_S - 60).starts().fits().steps(0, 99, 12).ends(20, 0 if state == "done" else 1)
+    written = (
+        Written(folder, name, time.time() - OLD_S - 60).starts().fits().steps(0, 99, 12).ends(20, 0 if state == "done" else 1)
+    )
     ended = {"exit_code": 0 if state == "done" else 1, "signal": None, "stopped_by_unstall": False}
     progress = {"step": 99, "epoch": 0, "epochs": 10, "steps_per_epoch": 100, "seconds": 20.0, "loss": 0.5}
-    plain = {"state": state, "verdicts": [], "command": ["python", "train.py"], "progress": progress, "ended": ended, "repairs": []}
+    plain = {
+        "state": state,
+        "verdicts": [],
+        "command": ["python", "train.py"],
+        "progress": progress,
+        "ended": ended,
+        "repairs": [],
+    }
     written.run.story_path.write_text(json.dumps({**plain, **story}))
     written.rests()
     return written.run

@@ -13,7 +13,7 @@ from unstall.errors import NoSuchRun, WrongInput
 
 STATES = tuple(TONES)
 UNITS_S = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
-_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])")
+_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([mhdw])")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import unstall
 from unstall.board.access import Answer, Door
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
     def _redirect(self, path: str) -> None:
         """To the same without the token, which the browser keeps from now on."""
         self.send_response(HTTPStatus.SEE_OTHER)
-        self.send_header("Location", "/" + path.lstrip("/"))
+        self.send_header("Location", quote(path, safe="/%") if path.startswith("/run/") else "/")
         self.send_header("Set-Cookie", self.server.desk.door.set_cookie())
         self.send_header("Content-Length", "0")
         self._end_headers(NOTHING)

@@ -24,7 +24,7 @@ from unstall.errors import NotPermitted, WrongInput
 HOST = "127.0.0.1"
 PORT = 8750
 PORTS_TRIED = 20
-LOOKS_IDLE_EVERY_S = 5.0
+LOOKS_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _bound(wanted: Wanted, desk: Desk) -> Server:
 
 
 def _answer(server: Server, idle_hours: float | None) -> None:
-    """In threads of its own; this one waits for a signal, or for nobody to look any more."""
+    """In threads of its own; this one waits for a signal, for nobody to look any more, or for the folder to be removed."""
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -107,9 +107,9 @@ def _answer(server: Server, idle_hours: float | None) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
-    answering = threading.Thread(target=server.serve_forever, name="unstall-board", daemon=True)
+    answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
     answering.start()
-    while not ended.wait(LOOKS_IDLE_EVERY_S):
+    while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
         if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
             break
     server.shutdown()
