@@ -44,7 +44,7 @@ def command(
 ) -> None:
     from unstall import runs
     from unstall.board import process
-    from unstall.board.serving import Wanted, open_browser, serve
+    from unstall.board.serving import PORT, Wanted, open_browser, serve
     from unstall.report import json
     from unstall.report.text import console
 
@@ -65,6 +65,8 @@ def command(
             json.write(process.plain(board, is_new), json_target)
         if json_target != "-":
             said = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
+            if is_new and port is None and board.port != PORT:
+                said = f"Port {PORT} is taken by another program, so it is {board.port}. {said}"
             console().print(f"{board.address()}\n{said}", markup=False, soft_wrap=True)
         if not no_browser:
             open_browser(board.address())
