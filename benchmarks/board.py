@@ -3,8 +3,8 @@
     python -m benchmarks.board [--runs 1000] [--live 10] [--blocks 12] [--out benchmarks/results/board.json]
 
 The live ones are real processes under `unstall run`, ten steps a second each, of which each computes some milliseconds and
-notes how long that took. Time is divided into blocks of eight seconds: in every second one the list and the page of a live run are
-asked for once a second, as two open tabs do; in the others nobody looks. The ratio is that of neighbouring blocks.
+notes how long that took. Time is divided into blocks of eight seconds: in every second one the list and the page of a live
+run are asked for once a second, as two open tabs do; in the others nobody looks. The ratio is that of neighbouring blocks.
 """
 
 from __future__ import annotations

@@ -117,3 +117,17 @@ def test_an_empty_folder_and_a_story_that_is_no_story_are_unknown(tmp_path: Path
     assert read_row(written.run)["state"] == "unknown"
     written.run.story_path.write_text('{"verdicts": [{"no": "cause"}], "ended": {}, "progress": []}')
     assert read_row(written.run)["state"] == "unknown"
+
+
+def test_a_verdict_of_a_stall_goes_when_the_run_moves_again(tmp_path: Path) -> None:
+    written = stuck(tmp_path)
+    assert read_row(written.run)["verdict"] is not None
+    written.write(StallEnded(at=time.time())).steps(571, 580, 72)
+    row = read_row(written.run)
+    assert (row["state"], row["tone"], row["verdict"]) == ("training", "good", None)
+
+
+def test_a_pause_of_a_run_that_is_only_slow_is_no_alarm(tmp_path: Path) -> None:
+    written = training(tmp_path, ago=14).verdict(40, "input_starved", state="training", effect="slows").stalls(60, 69)
+    row = read_row(written.run)
+    assert (row["state"], row["tone"], row["verdict"]["cause"]) == ("slow", "warn", "input_starved")

@@ -95,7 +95,7 @@ class Reader:
         glance = self.glance
         verdicts = self._verdicts(now)
         first = verdicts[0] if verdicts else None
-        state = glance.state(now, live, bool(verdicts))
+        state = glance.state(now, live, any(verdict["effect"] == "stops" for verdict in verdicts))
         if first is not None and first["effect"] == "slows" and state in {"training", "repaired"}:
             state = "slow"
         told = self._story.get("progress") or {}
@@ -108,7 +108,7 @@ class Reader:
         return {
             **_nothing_known(self.run, newest),
             "state": state,
-            "tone": "bad" if first is not None and first["effect"] == "spoils" and state not in {"stuck"} else TONES[state],
+            "tone": _tone(state, first),
             "is_live": live and state not in ENDED_STATES,
             "command": started.command if started is not None else self._story.get("command", []),
             "model": glance.training.model if glance.training is not None else None,
@@ -126,7 +126,9 @@ class Reader:
     def _verdicts(self, now: float) -> list[dict[str, Any]]:
         """Those that still stand. While a run moves, only what was reached twice: as on the terminal."""
         told = [_verdict(each) for each in self._story.get("verdicts") or []]
-        is_still = self._story.get("state") not in {"training", "running", "slow"}
+        is_still = self.glance.ended is not None or self.glance.stalled_s(now) is not None
+        if self._story.get("state") == "stuck" and not is_still:
+            return []  # it moves again, and the watcher has not looked since
         reached = self.glance.verdict_at
         return [
             each
@@ -160,7 +162,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     return {
         **_nothing_known(run, newest),
         "state": state if state in TONES else "unknown",
-        "tone": TONES.get(state, "quiet"),
+        "tone": _tone(state, verdicts[0] if verdicts else None),
         "command": story.get("command") or [],
         "model": model if isinstance(model, str) else None,
         "progress": {
@@ -194,6 +196,14 @@ def _verdict(told: dict[str, Any]) -> dict[str, Any]:
         "effect": told.get("effect", ""),
         "line": summary if len(summary) <= MOST_LETTERS else summary[: MOST_LETTERS - 1] + "…",
     }
+
+
+def _tone(state: str, verdict: dict[str, Any] | None) -> str:
+    """That of the state; of one that is in order, that of the verdict."""
+    tone = TONES.get(state, "quiet")
+    if verdict is None or tone not in {"good", "quiet"}:
+        return tone
+    return "warn" if verdict["effect"] == "slows" else "bad"
 
 
 def _note(state: str, stalled_s: float | None, is_named: bool) -> str | None:
