@@ -1,4 +1,4 @@
-"""`unstall board` as a process: one for each folder, found again, ended, beside a run that outlives nothing and is harmed by nothing."""
+"""`unstall board` as a process: one for each folder, found again and ended; and beside a run, which it does not harm."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 
 from tests.board.writing import finished
 from tests.programs import UNSTALL, write
+from tests.supervisor.test_training import SUPERVISE, a_run
 from unstall import runs
 from unstall.board import beside, process
 from unstall.board.serving import Wanted, serve
@@ -146,7 +147,7 @@ def test_when_nobody_looks_or_the_folder_is_removed_it_ends(folder: Path, tmp_pa
 
 
 @pytest.mark.usefixtures("no_board_left")
-def test_a_run_starts_its_board_which_outlives_it_and_the_next_run_finds_it(tmp_path: Path, own_home: Path) -> None:
+def test_a_run_starts_its_board_which_outlives_it_and_a_training_finds_it_again(tmp_path: Path, own_home: Path) -> None:
     program = write(tmp_path, "print('hello')\nraise SystemExit(3)\n", "train.py")
     done = call("run", "--board", "--", sys.executable, str(program))
     assert (done.returncode, done.stdout) == (3, "hello\n")
@@ -156,9 +157,14 @@ def test_a_run_starts_its_board_which_outlives_it_and_the_next_run_finds_it(tmp_
     assert path == run.name
     status, page = get(address, f"/run/{path}")
     assert status == 200 and "exit code 3" in page
-    again = call("run", "--quiet", "--board", "--", sys.executable, "-c", "pass")
-    assert (again.returncode, again.stderr) == (0, "")
-    assert len(json.loads(get(address, "/runs.json")[1])["runs"]) == 2
+    trained = a_run({"at": 12, "exit": 77})
+    worker = SUPERVISE.replace("Wishes()", "Wishes(board=True)")
+    again = subprocess.run(
+        [sys.executable, "-c", worker, str(trained.path)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert f"unstall: board: {address}/run/{trained.name}" in again.stderr
+    rows = {row["run"]: row for row in json.loads(get(address, "/runs.json")[1])["runs"]}
+    assert (rows[run.name]["state"], rows[trained.name]["state"], rows[trained.name]["repairs"]) == ("failed", "done", 1)
 
 
 def test_a_board_that_cannot_be_had_is_said_and_nothing_else(
