@@ -32,6 +32,8 @@ STARTS_ALONE = [
     "unstall.preflight.preflight",
     "unstall.report.trained",
     "unstall.report.text",
+    "unstall.board.serving",
+    "unstall.board.beside",
     *(module_name(typed) for typed in all_commands()),
 ]
 MOST_LINES = 400
@@ -130,6 +132,7 @@ except SystemExit as end:
         "explain generator_blocked",
         "explain lower_rate",
         "runs",
+        "runs --prune --state failed --dry-run",
         "attach PID",
         "run -- PYTHON -c pass",
         "train --show-settings",
@@ -146,6 +149,12 @@ def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
         finally:
             sleeper.kill()
     assert not loaded, f"`unstall {command}` loads {loaded}."
+
+
+def test_a_board_that_shows_a_run_loads_no_framework() -> None:
+    ask = "desk.body('/', {}) and desk.body('/rows', {}) and desk.body('/run/gpu_exhausted_batch_jax', {})"
+    code = "from pathlib import Path\nfrom unstall.board.access import Door\nfrom unstall.board.server import Desk"
+    assert not frameworks_after(f"{code}\ndesk = Desk(Path({str(A_RUN.parent)!r}), Door(None), '')\nassert {ask}")
 
 
 def test_what_writes_pages_is_imported_when_one_is_written() -> None:

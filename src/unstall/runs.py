@@ -203,7 +203,7 @@ def create(label: str) -> RunFolder:
 def list_runs() -> list[RunFolder]:
     """Oldest first."""
     try:
-        folders = [path for path in home().iterdir() if path.is_dir()]
+        folders = [path for path in home().iterdir() if path.is_dir() and not path.name.startswith(".")]
     except OSError:
         return []
     return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]

@@ -32,6 +32,19 @@ def test_a_damaged_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     assert tail.damaged_lines == 1
 
 
+def test_a_long_file_may_be_followed_from_near_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "events-inside-1.jsonl"
+    lines = [encode(StepsEnded(at=float(number), last=number)) for number in range(1000)]
+    path.write_bytes(b"".join(lines))
+    tail = Tail(path)
+    tail.skip_to_end(3 * len(lines[-1]) + 5)
+    assert [event.at for event in tail.read()] == [997, 998, 999]
+    path.write_bytes(b"".join(lines) + lines[0])
+    assert [event.at for event in tail.read()] == [0]
+    tail.skip_to_end(10**9)  # which is behind already
+    assert tail.read() == [] and tail.damaged_lines == 0
+
+
 def test_events_of_other_versions_are_read_as_far_as_they_are_known() -> None:
     assert from_plain({"event": "StepsEnded", "at": 1.0, "colour": "red"}) == StepsEnded(at=1.0)
     assert from_plain({"event": "StepsEnded"}) == StepsEnded()

@@ -21,10 +21,13 @@ import click
     help="What to do when it is stuck.",
 )
 @click.option("--confirm", is_flag=True, help="Afterwards, confirm the verdicts by experiments in a run of their own.")
+@click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
 @click.option("--json", "json_target", metavar="PATH", help="Write the story as JSON at the end; '-' is standard output.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
-def command(quiet: bool, on_stall: str, confirm: bool, json_target: str | None, command_line: tuple[str, ...]) -> None:
+def command(
+    quiet: bool, on_stall: str, confirm: bool, board: bool, json_target: str | None, command_line: tuple[str, ...]
+) -> None:
     from unstall.supervisor.supervisor import Wishes, supervise
 
-    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm)
+    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
     sys.exit(supervise(list(command_line), wishes))

@@ -1,21 +1,116 @@
-"""List the runs that were watched."""
+"""List the runs, some of them, or prune them: unstall runs --state failed --since 7d
+
+WORDS choose runs that have them in their name, command or verdict. --last-good prints the name of the last run of a script
+that came to its end with nothing wrong. --prune removes the runs that were chosen, once you agree: never one that goes on;
+with --checkpoints only what a training would resume from, and the run stays.
+"""
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import click
 
-from unstall.cli import json_option
+from unstall.cli import answer, json_option
+
+STATES = "stuck failed killed slow interrupted repaired training running starting done ended unknown"
 
 
 @click.command("runs", help=__doc__)
+@click.argument("words", nargs=-1, metavar="[WORDS]...")
+@click.option("--state", "states", multiple=True, type=click.Choice(STATES.split()), help="Only of this state; may be repeated.")
+@click.option("--script", metavar="SCRIPT", help="Only of this script, by path or name, or of this model of `unstall train`.")
+@click.option("--model", metavar="NAME", help="Only trainings of this model, by its name or a part of it.")
+@click.option("--since", metavar="AGE", help="Only those begun since: 30m, 12h, 7d, 2w ago, or a day, 2026-11-15.")
+@click.option("--last-good", metavar="SCRIPT", help="The last run of this script that went well.")
+@click.option("--prune", is_flag=True, help="Remove the runs that were chosen.")
+@click.option("--older-than", metavar="AGE", help="Only those in which nothing was written since: 30d, or a day.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With --prune: keep the newest N of them.")
+@click.option("--checkpoints", is_flag=True, help="With --prune: remove checkpoints alone; such a run cannot be resumed.")
+@click.option("--dry-run", is_flag=True, help="With --prune: only say what would go.")
+@click.option("--yes", is_flag=True, help="With --prune: do not ask.")
 @json_option("the list")
-def command(json_target: str | None) -> None:
+def command(
+    words: tuple[str, ...],
+    states: tuple[str, ...],
+    script: str | None,
+    model: str | None,
+    since: str | None,
+    last_good: str | None,
+    prune: bool,
+    older_than: str | None,
+    keep: int | None,
+    checkpoints: bool,
+    dry_run: bool,
+    yes: bool,
+    json_target: str | None,
+) -> None:
     from unstall import runs
-    from unstall.report import json
-    from unstall.report.runs import rows, show
+    from unstall.board import choosing
+    from unstall.board.rows import read_row
+    from unstall.errors import WrongInput
+    from unstall.report.runs import show, show_last_good
 
-    listed = rows(runs.list_runs())
-    if json_target:
-        json.write({"runs": listed}, json_target)
-    if json_target != "-":
-        show(listed)
+    rows = [(run, read_row(run)) for run in runs.list_runs()]
+    if last_good is not None:
+        found = choosing.last_good([row for _, row in rows], last_good)
+        return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
+    began = choosing.moment(since, "--since") if since is not None else None
+    before = choosing.moment(older_than, "--older-than") if older_than is not None else None
+    wanted = choosing.Wanted(states, script, model, began, before, words)
+    chosen = [(run, row) for run, row in rows if wanted.fits(row)]
+    if prune:
+        if wanted.is_everything and keep is None:
+            raise WrongInput(
+                "--prune: expected which runs: --older-than 30d, --keep 20, --state failed, --script … Received: none."
+            )
+        return _prune(chosen, keep, checkpoints, dry_run, yes, json_target)
+    for name, value in (("--keep", keep), ("--checkpoints", checkpoints), ("--dry-run", dry_run), ("--yes", yes)):
+        if value:
+            raise WrongInput(f"{name} says how to prune. Expected --prune with it.")
+    left_out = {"left_out": len(rows) - len(chosen)} if len(chosen) < len(rows) else {}
+    listed = {"runs": [_plain(row) for _, row in chosen], **left_out}
+    return answer(listed, json_target, show)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of the board, with what scripts ask for first."""
+    verdict = row["verdict"] or {}
+    return {**row, "verdict": verdict.get("cause"), "where": verdict.get("where"), "told": verdict.get("line")}
+
+
+def _prune(
+    chosen: list[tuple[Any, dict[str, Any]]],
+    keep: int | None,
+    checkpoints: bool,
+    dry_run: bool,
+    yes: bool,
+    json_target: str | None,
+) -> None:
+    from unstall.board import pruning
+    from unstall.report.runs import show_doomed
+    from unstall.report.text import console
+
+    doomed = pruning.doomed(chosen, keep, checkpoints)
+    told = {
+        "pruned": [pruning.as_plain(each) for each in doomed],
+        "bytes": sum(each.size_bytes for each in doomed),
+        "is_dry_run": True,
+    }
+    if not dry_run and doomed and not yes:
+        show_doomed(told, console("stderr"))
+        _agreed(len(doomed))
+    if not dry_run:
+        gone = pruning.prune(doomed, lambda line: click.echo(f"unstall: {line}", err=True))
+        told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
+    answer(told, json_target, show_doomed)
+
+
+def _agreed(count: int) -> None:
+    """Returns if somebody says so; where nobody can be asked, it is a mistake."""
+    from unstall.errors import WrongInput
+
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise WrongInput(f"--prune would remove {count} runs, and there is nobody to ask. Expected --yes, or --dry-run to look.")
+    click.confirm("Remove them?", abort=True, err=True)

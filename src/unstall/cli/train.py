@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--no-repair", is_flag=True, help="End at the first fault, with its cause.")
 @click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
 @click.option("--force", is_flag=True, help="Begin although the preflight refuses.")
+@click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
 @click.option("--models", is_flag=True, help="List the detectors.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and where each came from.")
 @click.option(
@@ -41,6 +42,7 @@ def command(
     no_repair: bool,
     dry_run: bool,
     force: bool,
+    board: bool,
     models: bool,
     show_settings: bool,
     json_target: str | None,
@@ -72,16 +74,16 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
-    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target))
+    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target, board))
 
 
-def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None) -> int:
+def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
     from unstall.report import json
     from unstall.report.trained import told
     from unstall.supervisor.supervisor import Wishes
     from unstall.supervisor.training import WORKER, train
 
-    code = train(run, Wishes(), (*WORKER, "--quiet") if json_target == "-" else WORKER)
+    code = train(run, Wishes(board=board), (*WORKER, "--quiet") if json_target == "-" else WORKER)
     if json_target:
         json.write(told(run, code, found), json_target)
     return code

@@ -59,6 +59,19 @@ class Tail:
         self._rest = lines.pop()
         return [event for line in lines if line and (event := self._parse(line)) is not None]
 
+    def skip_to_end(self, but_bytes: int) -> None:
+        """Goes on so many bytes before the end of the file, where that is not behind already; there with the next whole line."""
+        try:
+            start = self.path.stat().st_size - but_bytes
+            if start <= self._offset:
+                return
+            with self.path.open("rb") as file:
+                file.seek(start)
+                file.readline()
+                self._offset, self._rest = file.tell(), b""
+        except OSError:
+            return
+
     def pieces(self) -> Iterator[Event]:
         """All that is there now, without ever holding a large file in memory."""
         while True:
@@ -83,9 +96,17 @@ class FolderTail:
         self.folder = folder
         self._tails: dict[Path, Tail] = {}
 
-    def read(self) -> list[Event]:
+    def _find(self) -> None:
         for path in sorted(self.folder.glob(JOURNAL_FILES)):
             self._tails.setdefault(path, Tail(path))
+
+    def stream(self) -> Iterator[Event]:
+        """What `read` gives, merged by time as it is read: a run of weeks need not be held in memory."""
+        self._find()
+        yield from heapq.merge(*(tail.pieces() for tail in self._tails.values()), key=lambda event: event.at)
+
+    def read(self) -> list[Event]:
+        self._find()
         events = [event for tail in self._tails.values() for event in tail.read()]
         events.sort(key=lambda event: event.at)
         return events
@@ -151,8 +172,7 @@ def _thin_out(events: list[Event], most: int) -> None:
 
 def stream_folder(folder: Path) -> Iterator[Event]:
     """All events of a folder, those of its files merged by time. A run of weeks is read without being held in memory."""
-    tails = [Tail(path).pieces() for path in sorted(folder.glob(JOURNAL_FILES))]
-    yield from heapq.merge(*tails, key=lambda event: event.at)
+    return FolderTail(folder).stream()
 
 
 def read_folder(folder: Path) -> Journal:

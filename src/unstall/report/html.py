@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
-from unstall.report import text
+from unstall.report import dress, text
 from unstall.report.learned import as_data
 from unstall.report.score_text import number
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ("scales.js", "drawing.js", "looking.js", "zooming.js", "page.js")  # in this order, as one
+
+@dataclass(frozen=True)
+class OnBoard:
+    """Of a page that the board shows: it follows its run, and leads back to the list."""
+
+    is_live: bool
+    note: str | None = None
 
 
 def write_run(story: dict[str, Any], target: Path) -> None:
@@ -28,9 +33,8 @@ def write_run(story: dict[str, Any], target: Path) -> None:
     _write(render_run(story), target)
 
 
-def render_run(story: dict[str, Any]) -> str:
-    style, script = _read("run.css"), _script()
-    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; base-uri 'none'"
+def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
+    worn = dress.of_run() if board is None else dress.of_run_on_board()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
         _environment()
@@ -45,25 +49,21 @@ def render_run(story: dict[str, Any]) -> str:
             not_seen=text.not_seen(story),
             summary=[line for line in text.summary_lines(story) if line[0] != "report"],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
-            style=style,
-            script=script,
-            policy=policy,
+            dress=worn,
+            board=board,
+            icon=dress.icon(story["state"] == "stuck"),
             data=embedded(shown),
         )
     )
 
 
-def _script() -> str:
-    return '"use strict";\n(() => {\n' + "\n".join(_read(f"run/{name}") for name in SCRIPTS) + "})();\n"
+def macros(template: str) -> Any:
+    """What a template defines, to be called."""
+    return _environment().get_template(template).module
 
 
-def _read(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _digest(contents: str) -> str:
-    """By which the page allows its own style and script, and no other."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(contents.encode("utf-8")).digest()).decode("ascii")
+def render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
 
 
 def embedded(data: Any) -> str:
@@ -73,7 +73,7 @@ def embedded(data: Any) -> str:
 
 
 def write_page(template: str, target: Path, **values: Any) -> None:
-    _write(_environment().get_template(template).render(**values), target)
+    _write(render(template, **values), target)
 
 
 def _write(page: str, target: Path) -> None:
@@ -90,10 +90,11 @@ def _write(page: str, target: Path) -> None:
         raise WrongInput(f"Cannot write the page to '{target}': {error.strerror}.") from None
 
 
+@cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader(str(TEMPLATES))
+    loader = FileSystemLoader(str(dress.TEMPLATES))
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
     )

@@ -20,8 +20,8 @@ BYTES_OF_AN_EVENT = 350  # about: for the bar only
 def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, Any]:
     journal, timeline, count = Journal(), Timeline(), 0
     expected = sum(path.stat().st_size for path in run.path.glob(JOURNAL_FILES)) // BYTES_OF_AN_EVENT
-    for events in _some_at_once(stream_folder(run.path)):
-        journal = _of_the_newest_worker(journal, events)
+    for events in some_at_once(stream_folder(run.path), AT_ONCE):
+        journal = extended(journal, events)
         timeline.extend(events)
         count += len(events)
         if progress is not None:
@@ -29,7 +29,7 @@ def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, An
     return tell_whole(run, journal, diagnose(journal), timeline)
 
 
-def _of_the_newest_worker(journal: Journal, events: list[Event]) -> Journal:
+def extended(journal: Journal, events: list[Event]) -> Journal:
     """The journal with these events, too: as `read_folder` has it, causes look at the newest worker of a training alone."""
     for event in events:
         if isinstance(event, RunStarted) and event.mode == "train" and journal.first(RunStarted) is not None:
@@ -38,11 +38,11 @@ def _of_the_newest_worker(journal: Journal, events: list[Event]) -> Journal:
     return journal
 
 
-def _some_at_once(events: Iterator[Event]) -> Iterator[list[Event]]:
+def some_at_once(events: Iterator[Event], count: int) -> Iterator[list[Event]]:
     some: list[Event] = []
     for event in events:
         some.append(event)
-        if len(some) == AT_ONCE:
+        if len(some) == count:
             yield some
             some = []
     yield some

@@ -1,46 +1,63 @@
-"""The list of runs: name, state, how long, the first verdict."""
+"""The list of runs on a terminal: name, state, how long, how far, the first verdict; and what is pruned of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unstall.report.text import COLOUR, console, duration, print_clean
-from unstall.runs import RunFolder, home
+from unstall.report.text import COLOUR, duration, print_clean, size
+from unstall.runs import home
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-def rows(runs: Iterable[RunFolder]) -> list[dict[str, Any]]:
-    """One row each, oldest first, from the stories that the runs left."""
-    result = []
-    for run in runs:
-        story = run.read_story() or {}
-        verdicts = story.get("verdicts") or []
-        result.append(
-            {
-                "run": run.name,
-                "state": story.get("state", "unknown"),
-                "seconds": (story.get("progress") or {}).get("seconds"),
-                "verdict": verdicts[0]["cause"] if verdicts else None,
-                "where": verdicts[0]["where"] if verdicts else None,
-                "command": story.get("command", []),
-            }
-        )
-    return result
+COLUMNS = ("run", "state", "time", "step", "verdict", "where")
 
 
-def show(listed: list[dict[str, Any]]) -> None:
+def show(told: dict[str, Any], out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    out = console()
-    if not listed:
-        out.print(f"No runs in {home()}. Start one: unstall run -- python train.py", soft_wrap=True)
+    if not told["runs"]:
+        none = f"No runs in {home()}. Start one: unstall run -- python train.py"
+        out.print(none if "left_out" not in told else f"None of {told['left_out']} runs fits.", soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("run", "state", "time", "verdict", "where"):
-        table.add_column(name)
-    for row in listed:
+    for name in COLUMNS:
+        table.add_column(name, no_wrap=name in {"run", "state"}, overflow="fold")  # a name that is cut off is of no use
+    for row in told["runs"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         took = duration(row["seconds"]) if row["seconds"] else ""
-        table.add_row(Text(row["run"]), state, took, Text(row["verdict"] or "–"), Text(row["where"] or ""))
+        verdict, where = Text(row["verdict"] or "–"), Text(row["where"] or "")
+        table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, where)
     print_clean(out, table)
+
+
+def _steps(progress: dict[str, Any]) -> str:
+    if progress["step"] is None:
+        return ""
+    return f"{progress['step']:,}/{progress['steps']:,}" if progress["steps"] else f"{progress['step']:,}"
+
+
+def show_last_good(told: dict[str, Any], out: Console) -> None:
+    """Its name alone, so that it can be used in another command."""
+    out.print(told["last_good"], markup=False, soft_wrap=True)
+
+
+def show_doomed(told: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not told["pruned"]:
+        out.print("Nothing to prune: no run fits that has ended.", soft_wrap=True)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state", "size", "what"):
+        table.add_column(name, justify="right" if name == "size" else "left")
+    for row in told["pruned"]:
+        state = Text(row["state"], style=COLOUR.get(row["state"], ""))
+        what = "the run" if row["removed"] == [row["run"]] else ", ".join(row["removed"])
+        table.add_row(Text(row["run"]), state, size(row["bytes"]), Text(what))
+    print_clean(out, table)
+    count = f"{len(told['pruned'])} run{'s' if len(told['pruned']) != 1 else ''}"
+    words = "would be freed" if told["is_dry_run"] else "freed"
+    out.print(f"{count}, {size(told['bytes'])} {words}.", soft_wrap=True)

@@ -59,6 +59,11 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
     """failed | killed | interrupted | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
+    return state_of(journal, bool(diagnosis.findings))
+
+
+def state_of(journal: Journal, is_named: bool) -> str:
+    """The same, where no more is known of the diagnosis than whether there is a verdict."""
     ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
     if ended is not None:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
@@ -74,7 +79,7 @@ def state(journal: Journal, diagnosis: Diagnosis) -> str:
     stall = current_stall(journal)
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"
-    if stall is not None and diagnosis.findings:
+    if stall is not None and is_named:
         return "stuck"
     return "training" if journal.last(StepsEnded) else "running"
 

@@ -18,6 +18,8 @@ COLOUR = {
     "failed": "bold red",
     "slow": "yellow",
     "interrupted": "yellow",
+    "repaired": "green",
+    "starting": "green",
     "training": "green",
     "done": "green",
     "running": "green",

@@ -35,11 +35,14 @@ class Wishes:
     stop_on_stall: bool = False
     json_target: str | None = None
     confirm: bool = False
+    board: bool = False
 
 
 def supervise(command: Sequence[str], wishes: Wishes) -> int:
     json_report.refuse_unwritable(wishes.json_target)
     run = runs.create(label(command))
+    if wishes.board:
+        show_on_board(run, wishes)
     try:
         launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid())))
     except UnstallError:
@@ -58,6 +61,13 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
         diagnosis = watch.examine()
     teller.tell_the_end(watch, diagnosis)
     return launched.end_as_it_ended()
+
+
+def show_on_board(run: runs.RunFolder, wishes: Wishes) -> None:
+    """Before the program is started: from then on signals are passed on to it, and a board must not begin with them held back."""
+    from unstall.board import beside
+
+    beside.show(run, is_quiet=wishes.quiet)
 
 
 def start(

@@ -25,7 +25,7 @@ from unstall.supervisor import checkpoints, remembered
 from unstall.supervisor.alone import alone_with
 from unstall.supervisor.bedside import Bedside
 from unstall.supervisor.launch import Launched
-from unstall.supervisor.supervisor import Teller, Wishes, start
+from unstall.supervisor.supervisor import Teller, Wishes, show_on_board, start
 from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
 from unstall.supervisor.watch import TICK_S
 from unstall.training import endings
@@ -38,6 +38,8 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
     with alone_with(run):
+        if wishes.board:
+            show_on_board(run, wishes)
         is_quiet = wishes.quiet or wishes.json_target == "-"
         course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()

@@ -239,12 +239,25 @@ def test_faults_errors_stalls_restarts_and_the_end_are_marked_in_order() -> None
     end = ProcessEnded(at=T0 + 80, exit_code=1)
     events = [started(), stalled(since=10, at=18), StallEnded(at=T0 + 30), verdict, again, error, caught, end]
     assert marks(*events) == [
-        ("stall", "no progress for 20 s at step 381"),
+        ("pause", "no progress for 20 s at step 381"),
         ("fault", "input_starved"),
         ("restart", "begun again"),
         ("error", "ValueError"),
         ("end", "ended"),
     ]
+
+
+def test_a_stall_in_which_a_verdict_was_reached_stays_a_stall_when_it_ends() -> None:
+    verdict = VerdictReached(at=T0 + 25, cause="generator_blocked", summary="It waits.")
+    stall = [stalled(since=10, at=18), verdict, StallEnded(at=T0 + 30)]
+    again = [stalled(since=40, at=48), StallEnded(at=T0 + 60)]  # the same verdict is not told twice
+    assert [kind for kind, _ in marks(started(), *stall, *again)] == ["stall", "fault", "stall"]
+
+
+@pytest.mark.parametrize(("exit_code", "kind"), [(0, "pause"), (1, "stall")])
+def test_a_stall_that_the_program_ends_in_is_a_pause_if_it_ended_well(exit_code: int, kind: str) -> None:
+    ended = ProcessEnded(at=T0 + 30, exit_code=exit_code)
+    assert marks(started(), stalled(since=10, at=18), ended)[0][0] == kind
 
 
 def test_a_stall_that_goes_on_is_marked_up_to_now() -> None:

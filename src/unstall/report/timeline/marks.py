@@ -1,4 +1,4 @@
-"""What happened at one moment of a run: faults, stalls, errors, plans, restarts, checkpoints, the end.
+"""What happened at one moment of a run: faults, stalls, pauses, errors, plans, restarts, checkpoints, the end.
 
 An event is known by its name, so that journals of versions with further events are shown as well as can be.
 """
@@ -18,6 +18,7 @@ from unstall.journal.events import (
     StallBegan,
     StallEnded,
     StepsEnded,
+    VerdictReached,
 )
 from unstall.report.text import without_codes
 from unstall.report.timeline.bins import short
@@ -57,6 +58,7 @@ class Marks:
         self._last: dict[str, Mark] = {}
         self._starts = 0
         self._stall: tuple[StallBegan, float] | None = None
+        self._is_named = False  # a verdict was reached in a stall, in this one or in one before it
         self._has_broken = False
         self._is_our_trainer = False
 
@@ -67,8 +69,10 @@ class Marks:
         elif isinstance(event, StallBegan):
             self._stall = (event, moment)
         elif isinstance(event, StallEnded):
-            self._end_stall(moment)
+            self._end_stall(moment, "stall" if self._is_named else "pause")
         elif isinstance(event, ProcessEnded):
+            if event.exit_code == 0 and not self._is_named:
+                self._end_stall(moment, "pause")
             by_signal = event.signal is not None
             self._add("end", "ended", "by signal {signal}" if by_signal else "exit code {exit_code}", event, moment)
         elif isinstance(event, RunStarted):
@@ -76,6 +80,7 @@ class Marks:
         elif name == "TrainingBegan":
             self._take_training(event)
         elif name in SHOWN and self._is_worth_a_mark(event):
+            self._is_named = self._is_named or (self._stall is not None and isinstance(event, VerdictReached))
             self._add(*SHOWN[name], event, moment)
         elif type(event).__module__ in LATER_MODULES:
             self._add("note", _words(name), "", event, moment)
@@ -105,9 +110,10 @@ class Marks:
         if self._starts > 1 and from_step > 0:
             self._last["restart"]["detail"] = f"from step {from_step:,}"
 
-    def _end_stall(self, until: float) -> None:
+    def _end_stall(self, until: float, kind: str = "stall") -> None:
+        """One that nobody has named and that ended by itself is a pause: nothing was wrong, as far as is known."""
         if self._stall is not None:
-            self._put(self._stalled(*self._stall, until))
+            self._put({**self._stalled(*self._stall, until), "kind": kind})
             self._stall = None
 
     @staticmethod

@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 64, RIGHT = 12, TOP = 16, BOTTOM = 22;
 const COLOURS = 8;
 const FEW_POINTS = 80;
-const QUIET = new Set(["checkpoint", "note"]);  // marks that no line is drawn for: there may be many
+const QUIET = new Set(["checkpoint", "note", "pause"]);  // marks that no line is drawn for: there may be many
 
 function svgElement(name, attributes, parent) {
   const made = document.createElementNS(SVG, name);
@@ -134,7 +134,7 @@ function drawDot(group, point, number) {
 function drawStalls(group, timeline, { inner, x }) {
   for (const mark of timeline.marks.shown) {
     if (mark.until === undefined) continue;
-    svgElement("rect", { class: "stall-span", x: x(mark.at), y: inner.top, width: Math.max(1, x(mark.until) - x(mark.at)),
+    svgElement("rect", { class: `${mark.kind}-span`, x: x(mark.at), y: inner.top, width: Math.max(1, x(mark.until) - x(mark.at)),
       height: inner.bottom - inner.top }, group);
   }
 }

@@ -1,45 +1,44 @@
-// The page: its data, its plots, light and dark.
+// The page: its data, its plots.
 
 const page = { timeline: JSON.parse(document.getElementById("timeline").textContent), views: [], range: null, looked: null, moment: null };
 
 function drawAll() {
+  if (!page.views.length) return;
   for (const view of page.views) view.frame = drawPlot(view.plot, view.stage, page.timeline, page.range);
   const { from, to } = page.range;
-  const isWhole = to - from >= page.timeline.seconds - 1e-6;
+  const isWhole = showsWhole();
   document.getElementById("whole").disabled = isWhole;
   if (page.moment !== null) lookAt(page.looked, page.moment);
   document.getElementById("range").textContent = isWhole ? `${asClock(to)} in all` : `${asClock(from, to - from)} – ${asClock(to, to - from)}`;
 }
 
-function setUpPlots() {
-  page.views = [...document.querySelectorAll(".stage")].map((stage) => ({ stage, plot: page.timeline.plots[Number(stage.dataset.plot)] }));
-  if (!page.views.length) return;
-  for (const view of page.views) {
+function showsWhole() { return page.range.to - page.range.from >= page.timeline.seconds - 1e-6; }
+
+// A view for each plot that is in the page; those that there were stay, with what is looked at in them.
+function findViews() {
+  page.views = [...document.querySelectorAll(".stage")].map((stage) => {
+    const view = page.views.find((known) => known.stage === stage) || newView(stage);
+    view.plot = page.timeline.plots[Number(stage.dataset.plot)];
+    view.stage.closest("figure").querySelector(".legend").replaceChildren();
     drawLegend(view.plot, view.stage.closest("figure").querySelector(".legend"));
-    listenToPointer(view);
-    listenToKeys(view);
-  }
-  document.getElementById("whole").addEventListener("click", showWhole);
-  showWhole();
+    return view;
+  });
+}
+
+function newView(stage) {
+  const view = { stage };
+  listenToPointer(view);
+  listenToKeys(view);
+  return view;
+}
+
+function setUpPlots() {
+  document.addEventListener("click", (event) => { if (event.target.id === "whole") showWhole(); });
+  listenToMoments();
   let waiting = 0;
   window.addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(drawAll); });
-  listenToMoments();
-}
-
-function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
-function setUpTheme() {
-  const button = document.getElementById("theme");
-  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; };
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    name();
-  });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
-  name();
+  findViews();
+  if (page.views.length) showWhole();
 }
 
 // What a link leads to may lie in details that are closed.

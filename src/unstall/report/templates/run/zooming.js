@@ -86,12 +86,12 @@ function lookAndSpeak(view, moment) {
 
 // A link to a moment shows a stretch around it, in all plots.
 function listenToMoments() {
-  for (const link of document.querySelectorAll("a.moment")) {
-    link.addEventListener("click", () => {
-      const moment = link.dataset.moment !== undefined ? Number(link.dataset.moment) : Number(link.dataset.at) - page.timeline.began;
-      const span = Math.max(page.timeline.seconds / 10, 10);
-      showRange(moment - span / 2, moment + span / 2);
-      if (page.views.length) lookAt(page.views[0], moment);
-    });
-  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.moment");
+    if (!link || !page.views.length) return;
+    const moment = link.dataset.moment !== undefined ? Number(link.dataset.moment) : Number(link.dataset.at) - page.timeline.began;
+    const span = Math.max(page.timeline.seconds / 10, 10);
+    showRange(moment - span / 2, moment + span / 2);
+    lookAt(page.views[0], moment);
+  });
 }

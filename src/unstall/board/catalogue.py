@@ -1,0 +1,125 @@
+"""All runs of a folder as rows, kept up to date by as little reading as can be.
+
+A look lists the folder and asks when each run folder was changed; only runs that go on, and those whose folder has changed, are
+read. Each row knows by a number when it was last other than before, so that a page asks for what is new to it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.board.rows import Reader, Row
+from unstall.journal.reader import JOURNAL_FILES
+from unstall.runs import RunFolder
+
+LOOK_EVERY_S = 0.8
+MOST_RUNS = 5000
+
+
+@dataclass
+class Entry:
+    reader: Reader
+    changed_ns: int  # the folder, when it was read
+    row: Row
+    number: int  # of the look at which the row became what it is
+
+
+class Catalogue:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.era = secrets.token_hex(4)  # of this process: numbers of another one mean nothing
+        self.number = 0
+        self._entries: dict[str, Entry] = {}
+        self._others: dict[str, int] = {}  # folders that are no runs, and when they were changed
+        self._gone: dict[str, int] = {}
+        self._looked_at = 0.0
+        self._lock = threading.Lock()
+
+    def look(self) -> list[Row]:
+        """All rows, the most urgent first. Asked again within a moment, it says the same."""
+        with self._lock:
+            if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+                self._look()
+                self._looked_at = time.monotonic()
+            return sorted((entry.row for entry in self._entries.values()), key=urgency)
+
+    def changed_since(self, number: int) -> tuple[list[Row], list[str]]:
+        """Rows that became other after that number, and the names of runs that are gone since."""
+        with self._lock:
+            rows = [entry.row for entry in self._entries.values() if entry.number > number]
+            return rows, [name for name, at in self._gone.items() if at > number]
+
+    def find(self, name: str) -> RunFolder | None:
+        """Only what the folder itself holds is a run: no name leads out of it."""
+        with self._lock:
+            entry = self._entries.get(name)
+        if entry is None or not entry.reader.run.path.is_dir():
+            return None
+        return entry.reader.run
+
+    @property
+    def is_any_live(self) -> bool:
+        with self._lock:
+            return any(entry.row["is_live"] for entry in self._entries.values())
+
+    def _look(self) -> None:
+        self.number += 1
+        there = dict(_folders(self.folder))
+        for name in [name for name in self._entries if name not in there]:
+            del self._entries[name]
+            self._gone[name] = self.number
+        for name, changed_ns in there.items():
+            entry = self._entries.get(name)
+            if entry is None:
+                self._add(name, changed_ns)
+            elif not entry.reader.is_over or entry.changed_ns != changed_ns:
+                self._read(entry, changed_ns)
+
+    def _add(self, name: str, changed_ns: int) -> None:
+        if self._others.get(name) == changed_ns:
+            return
+        run = RunFolder(self.folder / name)
+        if not is_run(run):
+            self._others[name] = changed_ns
+            return
+        self._others.pop(name, None)
+        self._gone.pop(name, None)
+        reader = Reader(run)
+        self._entries[name] = Entry(reader, changed_ns, reader.read(), self.number)
+
+    def _read(self, entry: Entry, changed_ns: int) -> None:
+        row = entry.reader.read()
+        entry.changed_ns = changed_ns
+        if row != entry.row:
+            entry.row, entry.number = row, self.number
+
+
+def is_run(run: RunFolder) -> bool:
+    return any(run.path.glob(JOURNAL_FILES)) or run.settings_path.is_file()
+
+
+def urgency(row: Row) -> tuple[int, Any]:
+    """What stands still first; then what goes on, and last what is over, each the newest first."""
+    rank = 0 if row["tone"] == "alarm" else 1 if row["is_live"] and row["tone"] != "good" else 2 if row["is_live"] else 3
+    return rank, -(row["began_at"] or row["changed_at"])
+
+
+def _folders(folder: Path) -> Iterator[tuple[str, int]]:
+    """Folders in it, with when each was changed. A link might lead elsewhere: it is left out."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for entry in sorted(found, key=lambda entry: entry.name, reverse=True)[:MOST_RUNS]:
+        try:
+            yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
+        except OSError:
+            continue  # it has gone meanwhile

@@ -1,0 +1,222 @@
+"""One run as a row of the list, plain data: from its story where that tells all, and from its journal while it goes on.
+
+A run that has ended is read once. Of a long journal only the begin and the end are read; then only what is added to it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unstall.board.glance import ENDED_STATES, Glance
+from unstall.board.living import FRESH_S, is_live
+from unstall.journal.reader import JOURNAL_FILES, Tail
+from unstall.report import learned
+from unstall.runs import RunFolder
+
+Row = dict[str, Any]
+HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
+TAIL_BYTES = 2**18
+TOLD_WITHIN_S = 2.0  # of the last event, the story of a run that has ended is written
+SEEN_TWICE_S = 3.0  # between two diagnoses there are at least five seconds
+MOST_LETTERS = 200
+DAMAGED = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError)  # what odd values in a journal lead to
+# States from the most urgent; the colour that says so
+TONES = {
+    "stuck": "alarm", "failed": "bad", "killed": "bad", "slow": "warn", "interrupted": "warn", "repaired": "good",
+    "training": "good", "running": "good", "starting": "good", "done": "quiet", "ended": "quiet", "unknown": "quiet",
+}  # fmt: skip
+
+
+@dataclass
+class Reader:
+    """Of one run folder, again and again."""
+
+    run: RunFolder
+    glance: Glance = field(default_factory=Glance)
+    row: Row = field(default_factory=dict)
+    is_over: bool = False  # nothing more will come, unless the folder changes
+    _tails: dict[Path, Tail] = field(default_factory=dict)
+    _story: dict[str, Any] = field(default_factory=dict)
+    _story_at: float = 0.0
+
+    def read(self, now: float | None = None) -> Row:
+        now = time.time() if now is None else now
+        try:
+            self.row = self._read(now)
+        except DAMAGED as error:
+            self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
+        self.is_over = self.row["state"] in ENDED_STATES or (self.row["state"] == "unknown" and not self.row["is_live"])
+        return self.row
+
+    def _read(self, now: float) -> Row:
+        self._read_story()
+        journals = sorted(self.run.path.glob(JOURNAL_FILES))
+        written = [path.stat().st_mtime for path in journals if path.exists()]
+        newest = max([*written, self._story_at], default=0.0)
+        if self._is_told_whole(newest):
+            return _of_story(self.run, self._story, newest)
+        self._take(journals)
+        glance = self.glance
+        if not glance.last_at:
+            return {**_nothing_known(self.run, newest), "is_live": now - newest < FRESH_S}
+        started = glance.started
+        pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
+        live = is_live(journals, newest, began, pid, now)
+        return self._of_glance(now, newest, live)
+
+    def _read_story(self) -> None:
+        try:
+            at = self.run.story_path.stat().st_mtime
+        except OSError:
+            return
+        if at != self._story_at:
+            self._story, self._story_at = self.run.read_story() or {}, at
+
+    def _is_told_whole(self, newest: float) -> bool:
+        """It has ended, and its story was told after that. Of a training of ours that is not done, the journal knows more."""
+        has_ended = bool(self._story.get("ended")) and newest - self._story_at < TOLD_WITHIN_S
+        is_ours = self.run.settings_path.exists() and self._story.get("state") != "done"
+        return has_ended and not is_ours and not self.glance.last_at
+
+    def _take(self, journals: list[Path]) -> None:
+        events = []
+        for path in journals:
+            if path not in self._tails:
+                self._tails[path] = Tail(path)
+                events += _first_look(self._tails[path])
+            events += self._tails[path].read()
+        self.glance.take(sorted(events, key=lambda event: event.at))
+
+    def _of_glance(self, now: float, newest: float, live: bool) -> Row:
+        glance = self.glance
+        verdicts = self._verdicts(now)
+        first = verdicts[0] if verdicts else None
+        state = glance.state(now, live, any(verdict["effect"] == "stops" for verdict in verdicts))
+        if first is not None and first["effect"] == "slows" and state in {"training", "repaired"}:
+            state = "slow"
+        told = self._story.get("progress") or {}
+        progress = glance.progress()
+        if progress["step"] is None and told.get("step") is not None:
+            progress["step"] = told["step"] + 1
+        started = glance.started
+        is_moving = state in {"training", "repaired", "slow"}
+        stalled = glance.stalled_s(now) if state in {"slow", "stuck"} else None
+        return {
+            **_nothing_known(self.run, newest),
+            "state": state,
+            "tone": _tone(state, first),
+            "is_live": live and state not in ENDED_STATES,
+            "command": started.command if started is not None else self._story.get("command", []),
+            "model": glance.training.model if glance.training is not None else None,
+            "progress": progress,
+            "speed": glance.speed() if is_moving and stalled is None else None,
+            "left_s": glance.left_s() if is_moving and stalled is None else None,
+            "stalled_s": stalled,
+            "verdict": first,
+            "repairs": glance.repairs,
+            "began_at": glance.began_at,
+            "seconds": glance.last_at - (glance.began_at or glance.last_at),
+            "note": _note(state, stalled, bool(verdicts)),
+        }
+
+    def _verdicts(self, now: float) -> list[dict[str, Any]]:
+        """Those that still stand. While a run moves, only what was reached twice: as on the terminal."""
+        told = [_verdict(each) for each in self._story.get("verdicts") or []]
+        is_still = self.glance.ended is not None or self.glance.stalled_s(now) is not None
+        if self._story.get("state") == "stuck" and not is_still:
+            return []  # it moves again, and the watcher has not looked since
+        reached = self.glance.verdict_at
+        return [
+            each
+            for each in told
+            if is_still or (each["certainty"] != "possible" and self._story_at - reached.get(each["cause"], now) > SEEN_TWICE_S)
+        ]
+
+
+def read_row(run: RunFolder) -> Row:
+    """Once, as it is now."""
+    return Reader(run).read()
+
+
+def _first_look(tail: Tail) -> list[Any]:
+    """The begin of a long journal; the tail then goes on near its end."""
+    events = tail.read(HEAD_BYTES)
+    tail.skip_to_end(TAIL_BYTES)
+    return events
+
+
+def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
+    """Of a run that has ended: its story has all of it."""
+    told = story.get("progress") or {}
+    step, epochs, in_each = told.get("step"), told.get("epochs"), told.get("steps_per_epoch")
+    verdicts = [_verdict(each) for each in story.get("verdicts") or []]
+    state = story.get("state", "unknown")
+    seconds = told.get("seconds")
+    steps = epochs * in_each if epochs and in_each and in_each > 0 else None
+    model = learned.settings(run).get("model")
+    done = step + 1 if step is not None else None
+    return {
+        **_nothing_known(run, newest),
+        "state": state if state in TONES else "unknown",
+        "tone": _tone(state, verdicts[0] if verdicts else None),
+        "command": story.get("command") or [],
+        "model": model if isinstance(model, str) else None,
+        "progress": {
+            "step": max(done, steps or 0) if done and model and state == "done" else done,  # with those of earlier workers
+            "steps": steps,
+            "epoch": told["epoch"] + 1 if told.get("epoch") is not None else None,
+            "epochs": epochs,
+            "loss": told.get("loss"),
+        },
+        "verdict": verdicts[0] if verdicts else None,
+        "repairs": sum(bool(repair.get("attempt")) for repair in story.get("repairs") or []),
+        "began_at": newest - seconds if seconds else None,
+        "seconds": seconds,
+    }
+
+
+def _nothing_known(run: RunFolder, newest: float) -> Row:
+    return {
+        "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
+        "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "left_s": None,
+        "stalled_s": None, "verdict": None, "repairs": 0, "began_at": None, "changed_at": newest, "seconds": None, "note": None,
+    }  # fmt: skip
+
+
+def _verdict(told: dict[str, Any]) -> dict[str, Any]:
+    summary = " ".join(str(told.get("summary", "")).split())
+    return {
+        "cause": str(told["cause"])[:MOST_LETTERS],
+        "certainty": told.get("certainty", ""),
+        "where": told.get("where"),
+        "effect": told.get("effect", ""),
+        "line": summary if len(summary) <= MOST_LETTERS else summary[: MOST_LETTERS - 1] + "…",
+    }
+
+
+def _tone(state: str, verdict: dict[str, Any] | None) -> str:
+    """That of the state; of one that is in order, that of the verdict."""
+    tone = TONES.get(state, "quiet")
+    if verdict is None or tone not in {"good", "quiet"}:
+        return tone
+    return "warn" if verdict["effect"] == "slows" else "bad"
+
+
+def _note(state: str, stalled_s: float | None, is_named: bool) -> str | None:
+    if state == "ended":
+        return "nobody saw how it ended"
+    if stalled_s is not None and not is_named:
+        return "no progress, and no verdict yet"
+    return None
+
+
+def script_of(row: Row) -> str:
+    """Its script, or its program; of a training of ours, the model."""
+    if row["model"]:
+        return str(row["model"])
+    command = [str(part) for part in row["command"]]
+    return next((part for part in command if part.endswith(".py")), os.path.basename(command[0]) if command else "")  # noqa: PTH119

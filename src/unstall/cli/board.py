@@ -1,0 +1,74 @@
+"""Show all runs live in the browser: unstall board
+
+A list of the runs with their state, progress, time left and last verdict; what is stuck stands at the top. A click leads to
+the page of a run, which follows it. FOLDER holds the runs; without it, those of `unstall runs`. The board only reads. It
+listens on this machine alone; with --host anywhere else it asks for a token, which is made unless one is given. `unstall run
+--board` starts it by itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unstall.cli import json_option
+
+if TYPE_CHECKING:
+    from unstall.board.process import Board
+
+
+@click.command("board", help=__doc__)
+@click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[FOLDER]")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where it listens; anywhere but on loopback a token is asked for."
+)
+@click.option("--port", type=click.IntRange(0, 65535), help="The port; else 8750, or the next that is free. 0: any that is free.")
+@click.option(
+    "--token", envvar="UNSTALL_BOARD_TOKEN", metavar="TEXT", help="Ask for this token, also on loopback. Or: UNSTALL_BOARD_TOKEN."
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the browser.")
+@click.option("--idle-hours", type=click.FloatRange(min=0.0), metavar="HOURS", help="End when nobody has looked for so long.")
+@click.option("--stop", is_flag=True, help="End the board of this folder.")
+@json_option("where it is")
+def command(
+    folder: Path | None,
+    host: str,
+    port: int | None,
+    token: str | None,
+    no_browser: bool,
+    idle_hours: float | None,
+    stop: bool,
+    json_target: str | None,
+) -> None:
+    from unstall import runs
+    from unstall.board import process
+    from unstall.board.serving import PORT, Wanted, open_browser, serve
+    from unstall.report import json
+    from unstall.report.text import console
+
+    if folder is None:
+        folder = runs.home()
+        folder.mkdir(parents=True, exist_ok=True)
+    json.refuse_unwritable(json_target)
+    if stop:
+        ended = process.stop(folder)
+        if json_target:
+            json.write(process.plain(ended, is_new=False), json_target)
+        if json_target != "-":
+            console().print(f"The board of {folder} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
+        return
+
+    def tell(board: Board, is_new: bool) -> None:
+        if json_target:
+            json.write(process.plain(board, is_new), json_target)
+        if json_target != "-":
+            said = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
+            if is_new and port is None and board.port != PORT:
+                said = f"Port {PORT} is taken by another program, so it is {board.port}. {said}"
+            console().print(f"{board.address()}\n{said}", markup=False, soft_wrap=True)
+        if not no_browser:
+            open_browser(board.address())
+
+    serve(folder, Wanted(host, port, token, idle_hours), tell)
