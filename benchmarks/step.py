@@ -73,7 +73,8 @@ def step_of_kerashub(size: int, px: int) -> Callable[[], Any]:
     batch = batch_of(size, px)
     images = batch["images"].astype(np.float32) / 255
     wanted = {"boxes": batch["boxes"], "labels": batch["classes"].astype(np.float32)}
-    return lambda: model.train_on_batch(images, wanted)
+    # Keras's own: KerasHub's takes one array of targets, and this detector has two.
+    return lambda: keras.Model.train_on_batch(model, images, wanted)
 
 
 def serve(way: str, size: int, px: int) -> None:
