@@ -168,15 +168,21 @@ def nearly_fill_memory(target: Target) -> None:
 
 def spoil_image(target: Target) -> None:
     """An image that is still to be read is cut off."""
-    path = target.chance.choice(sorted(target.images.rglob("*.jpg")) or sorted(target.images.rglob("*.png")))
+    path = _an_image(target)
     os.truncate(path, path.stat().st_size // 2)
 
 
 def block_image(target: Target) -> None:
     """An image becomes a pipe into which nobody writes: whoever reads it waits for ever."""
-    path = target.chance.choice(sorted(target.images.rglob("*.jpg")) or sorted(target.images.rglob("*.png")))
+    path = _an_image(target)
     path.unlink()
     os.mkfifo(path)
+
+
+def _an_image(target: Target) -> Path:
+    """One that nothing befell yet, or that was only cut off."""
+    images = [path for kind in ("*.jpg", "*.png") for path in target.images.rglob(kind)]
+    return target.chance.choice(sorted(path for path in images if path.is_file()))
 
 
 def starve(target: Target) -> None:
