@@ -58,7 +58,7 @@ OUT = Path("benchmarks/results/long_run.json")
 
 def settings(backend: str, batch_size: int) -> Settings:
     tiny = Settings(
-        shapes=4000, validation_share=0.02, model="ssd_tiny", detector={"image_px": [64, 64]}, epochs=100_000, rate=1e-4,
+        shapes=1000, validation_share=0.05, model="ssd_tiny", detector={"image_px": [64, 64]}, epochs=100_000, rate=1e-4,
         warm_up_steps=10, checkpoint_every_s=30.0, evaluate_every_epochs=5, most_boxes=10,
     )  # fmt: skip
     return changed(tiny, {"backend": backend, "batch_size": batch_size})
@@ -90,8 +90,11 @@ class Leg:
 
 def run(backend: str, batch_size: int, seconds: float, folder: Path) -> Leg:
     supervised = Supervised(new_run(folder / f"batch-{batch_size}", settings(backend, batch_size)))
-    began, readings = time.monotonic(), list[Reading]()
+    readings = list[Reading]()
     try:
+        while supervised.step() < 1 and supervised.process.poll() is None:  # the data is drawn, the step compiled
+            time.sleep(READ_EVERY_S)
+        began = time.monotonic()
         while (now := time.monotonic() - began) < seconds and supervised.process.poll() is None:
             with contextlib.suppress(psutil.Error):
                 sizes = [psutil.Process(pid).memory_info().rss for pid in (supervised.worker_pid(), supervised.process.pid)]
@@ -112,7 +115,7 @@ def journal(folder: Path) -> list[tuple[float, str, int]]:
         for line in path.read_bytes().splitlines():
             plain = json.loads(line)
             found.append((float(plain["at"]), str(plain["event"]), len(line) + 1))
-    first = min(at for at, _, _ in found)
+    first = min(at for at, kind, _ in found if kind == "StepsEnded")
     return sorted((at - first, kind, size) for at, kind, size in found)
 
 

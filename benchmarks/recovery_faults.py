@@ -25,6 +25,7 @@ GROUP_BYTES = 2**20  # that a worker may still have
 FULL_S = 60.0  # that memory stays nearly full
 FILLED_S = 3.0  # that a disk stays full
 NEARLY_FULL = 0.97  # of the limit that is in use
+FEW_AHEAD = {"ahead_bytes": 2**20}  # else the images of all epochs are read before anything can befall them
 OPENS_IN_S = 0.4  # an image on the slow storage; a step takes eight
 
 
@@ -52,6 +53,7 @@ class FaultKind:
     before_first_step: bool = False  # done when the worker is about to make it
     may_lose: int | None = 1  # intervals of checkpoints; None: it goes back to where the numbers were still good
     restarts: bool = True  # the worker ends of it, and another takes over
+    run_with: Mapping[str, Any] = field(default_factory=dict)  # settings of the run that change none of its numbers
     settings: Mapping[str, Any] = field(default_factory=dict)  # that bring it about by themselves: nothing is done from outside
 
 
@@ -166,15 +168,21 @@ def nearly_fill_memory(target: Target) -> None:
 
 def spoil_image(target: Target) -> None:
     """An image that is still to be read is cut off."""
-    path = target.chance.choice(sorted(target.images.rglob("*.jpg")) or sorted(target.images.rglob("*.png")))
+    path = _an_image(target)
     os.truncate(path, path.stat().st_size // 2)
 
 
 def block_image(target: Target) -> None:
     """An image becomes a pipe into which nobody writes: whoever reads it waits for ever."""
-    path = target.chance.choice(sorted(target.images.rglob("*.jpg")) or sorted(target.images.rglob("*.png")))
+    path = _an_image(target)
     path.unlink()
     os.mkfifo(path)
+
+
+def _an_image(target: Target) -> Path:
+    """One that nothing befell yet, or that was only cut off."""
+    images = [path for kind in ("*.jpg", "*.png") for path in target.images.rglob(kind)]
+    return target.chance.choice(sorted(path for path in images if path.is_file()))
 
 
 def starve(target: Target) -> None:
@@ -204,9 +212,9 @@ KINDS: dict[str, FaultKind] = {
     "refuse_first_memory": FaultKind(refuse_memory, is_exact=False, before_first_step=True),
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
     "nearly_fill_memory": FaultKind(nearly_fill_memory, is_exact=False, needs_root=True, needs_group=True, is_alone=True),
-    "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0),
-    "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False),
-    "block_image": FaultKind(block_image, is_exact=False, restarts=False),
+    "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0, run_with=FEW_AHEAD),
+    "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False, run_with=FEW_AHEAD),
+    "block_image": FaultKind(block_image, is_exact=False, restarts=False, run_with=FEW_AHEAD),
     "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}, may_lose=None),
     "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}, may_lose=None),
 }

@@ -134,7 +134,8 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
     chance = random.Random(seed)
     with _folder() as folder:
         own = shutil.copytree(data, folder / "data")
-        run = _run(folder, settings(backend, own, epochs))
+        with_them = {name: value for kind in kinds for name, value in KINDS[kind].run_with.items()}
+        run = _run(folder, changed(settings(backend, own, epochs), with_them))
         with _small_disk(run, any(KINDS[kind].needs_root for kind in kinds)), ExitStack() as until_end:
             supervised = Supervised(run, _group(until_end) if any(KINDS[kind].needs_group for kind in kinds) else None)
             faults = []

@@ -71,21 +71,23 @@ class Fault:
         return count
 
 
+RECENT_GROUPS = 60  # of steps, by which it is judged how long they wait
+LESS = 0.8  # of the wait before: what has helped can be felt
+
+
 @dataclass(frozen=True)
 class Sign:
     """How it is seen that a plan has helped: all of what is given must be so."""
 
     past_step: int  # the training has got further than this
     loss_below: float | None = None
-    wait_below: float | None = None  # share of the time that steps wait for input
+    wait_below_s: float | None = None  # that a step waits for its input, in the mean
 
     @property
     def words(self) -> str:
         parts = [f"the training has got past step {self.past_step:,}"]
         parts += [f"the loss stays below {self.loss_below:.4g}"] if self.loss_below is not None else []
-        parts += (
-            [f"less than {self.wait_below:.0%} of the time is spent waiting for input"] if self.wait_below is not None else []
-        )
+        parts += [f"a step waits less than {self.wait_below_s:.3g} s for its input"] if self.wait_below_s is not None else []
         return " and ".join(parts)
 
     def is_seen(self, journal: Journal) -> bool:
@@ -96,8 +98,8 @@ class Sign:
             loss = next((group.loss for group in reversed(groups) if group.loss is not None), None)
             if loss is None or not loss < self.loss_below:
                 return False
-        share = wait_share(groups)
-        return self.wait_below is None or (share is not None and share < self.wait_below)
+        waited_s = wait_each_s(groups[-RECENT_GROUPS:])
+        return self.wait_below_s is None or (waited_s is not None and waited_s < self.wait_below_s)
 
 
 @dataclass(frozen=True)
@@ -148,5 +150,13 @@ def step_reached(journal: Journal) -> int:
 def wait_share(groups: list[StepsEnded]) -> float | None:
     """Of the time of these steps, the share spent waiting for input; None where nobody measured."""
     measured = [group for group in groups if group.wait_s is not None and group.seconds > 0]
-    total = sum(group.seconds for group in measured)
+    # The time of a group begins with its first step, and the wait for that one may lie before it.
+    total = sum(max(group.seconds, group.wait_s or 0.0) for group in measured)
     return sum(group.wait_s or 0.0 for group in measured) / total if total else None
+
+
+def wait_each_s(groups: list[StepsEnded]) -> float | None:
+    """How long a step waits for its input, in the mean; None where nobody measured."""
+    measured = [group for group in groups if group.wait_s is not None]
+    steps = sum(group.last + 1 - group.first for group in measured)
+    return sum(group.wait_s or 0.0 for group in measured) / steps if steps else None

@@ -225,10 +225,10 @@ def test_the_programs_own_frames_below_a_hook_stay() -> None:
             call()
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
-        def method(owner: Owner, call: Callable[[], None]) -> None:
+        def hook(owner: Owner, call: Callable[[], None]) -> None:  # of this file, so it is none of ours
             original(owner, call)
 
-        return method
+        return hook
 
     wrap(Owner, "method", make)
 
@@ -242,7 +242,7 @@ def test_the_programs_own_frames_below_a_hook_stay() -> None:
         outer()
     except KeyError as error:
         names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    assert names == ["test_the_programs_own_frames_below_a_hook_stay", "outer", "method", "inner"]
+    assert names == ["test_the_programs_own_frames_below_a_hook_stay", "outer", "hook", "method", "inner"]
 
 
 def test_an_error_that_allows_no_other_traceback_is_raised_all_the_same() -> None:

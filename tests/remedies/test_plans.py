@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.remedies.builders import T0, began, fault, host, made, measured, steps
 from unstall.journal.events import CheckpointCompleted, LossDiverged, StepsEnded, TrainingBegan, TrainingEnded, UpdateSkipped
 from unstall.journal.reader import Journal
-from unstall.plans import Fault, Kind, Sign, step_reached
+from unstall.plans import Fault, Kind, Sign, step_reached, wait_share
 from unstall.remedies import remedies_for
 from unstall.settings import GIB, MIB, Settings
 
@@ -79,8 +79,13 @@ def test_a_lower_rate_has_helped_when_the_loss_is_finite_and_below() -> None:
 
 
 def test_faster_input_has_helped_when_steps_wait_less() -> None:
-    assert Sign(100, wait_below=0.5).is_seen(after(1.0, wait_s=1.0))
-    assert not Sign(100, wait_below=0.5).is_seen(after(1.0, wait_s=6.0))
+    """By the seconds for each of the 40 steps: twice as fast and still starved waits for nearly all of the time, as before."""
+    assert Sign(100, wait_below_s=0.2).is_seen(after(1.0, wait_s=6.0))
+    assert not Sign(100, wait_below_s=0.2).is_seen(after(1.0, wait_s=9.9))
+
+
+def test_no_share_of_the_time_is_more_than_all_of_it() -> None:
+    assert wait_share([StepsEnded(at=T0, first=0, last=0, seconds=0.1, wait_s=3.0)]) == 1.0
 
 
 # --- places ---

@@ -11,7 +11,7 @@ A start of the worker, half a minute or so; memory for the images that are decod
 
 How we see that it helped
 -------------------------
-Steps spend less time waiting for input than before.
+A step waits for its input for less than 0.8 of the time that it waited before.
 
 How to undo it
 --------------
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import HostSampled, InputMeasured, StepsEnded
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_share
+from unstall.plans import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_each_s
 
 TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO
@@ -36,8 +36,8 @@ STEPS_TO_JUDGE = 50  # after the restart
 
 def plan(found: Fault) -> Plan | None:
     measured = found.journal.last(InputMeasured)
-    share = wait_share([group for group in found.journal.of(StepsEnded) if group.phase == "train"])
-    if measured is None or not measured.workers or share is None:
+    waited_s = wait_each_s([group for group in found.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:])
+    if measured is None or not measured.workers or waited_s is None:
         return None
     work = measured.read_s + measured.decode_s + measured.augment_s
     reading = measured.read_s / work if work else 0.0
@@ -53,7 +53,7 @@ def plan(found: Fault) -> Plan | None:
         why = f"Decoding takes most of the workers' time, and {idle:.0%} of the cores are idle: {wanted} instead of {now} decode."
     if wanted <= now:
         return None
-    sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below=share)
+    sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below_s=LESS * waited_s)
     return plan_for(found, __name__, Verb.CHANGE, {"workers": wanted}, why, sign)
 
 
