@@ -57,6 +57,16 @@ class BatchShapes:
         self._probe.emit(BatchesCounted(at=time.time(), shapes=shapes, different=different, batches=self._batches))
 
 
+def tell_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
+    """The shapes that a tf.data set says of itself, before its first batch is fetched; -1 where it leaves a side open."""
+    arrays = [[role, name, [*shape], dtype] for role, name, shape, dtype in shape_of(spec)]
+    for _, _, shape, _ in arrays:
+        if shape and shape[0] < 0 and rows:
+            shape[0] = rows
+    if arrays:
+        probe.emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 0}], different=0, batches=0))
+
+
 def shape_of(batch: Any) -> Shape:
     """Of all arrays and tensors in it; empty where there are none."""
     found = []

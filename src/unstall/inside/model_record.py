@@ -217,12 +217,17 @@ def _read(rate: Any) -> Optional[float]:
     """A variable's value; while a step is traced, outside of its graph, to which nothing is added."""
     tf = sys.modules.get("tensorflow")
     if tf is None or isinstance(rate, (int, float)) or tf.executing_eagerly():
-        return as_number(rate)
+        return _short(as_number(rate))
     try:
         with tf.init_scope():
-            return as_number(rate)
+            return _short(as_number(rate))
     except (RuntimeError, ValueError, AttributeError, tf.errors.OpError):
         return None  # it is made in this very trace
+
+
+def _short(value: Optional[float]) -> Optional[float]:
+    """As it was written: a variable of 32 bits holds 0.009999999776 for 0.01."""
+    return None if value is None else float(f"{value:.7g}")
 
 
 def _schedule(rate: Any) -> dict[str, Any]:
