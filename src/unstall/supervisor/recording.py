@@ -55,7 +55,8 @@ class Recorder:
         self._folder = folder
         self._variables = dict(variables)
         self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
-        self._script = circumstances.script_of(self._command, folder, self._search)
+        script = circumstances.script_of(self._command, folder, self._search)
+        self._script = script if project.is_own(script) else ""  # that of the trainer is nobody's
         self._sources: Sources | None = None
         self._began, self._began_at = time.monotonic(), time.time() - STARTED_BEFORE_S
         self._knows_packages = False
@@ -128,7 +129,7 @@ class Recorder:
 
     def _take_modules(self, event: ModulesLoaded) -> None:
         self._note(VersionsRead(at=time.time(), versions=packages.versions(event.packages)))
-        if self._sources is None or (self._script and not project.is_own(self._script)):
+        if self._sources is None or self._is_trainer:
             return
         before = len(self._sources.files)
         files = [Path(os.path.realpath(file)) for file in event.files if project.is_own(file)]

@@ -151,7 +151,7 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
         return _from_description(taken)
     facts, size = told.facts, fed.get("micro_batch") or fed.get("size")
     layers = [_layer(row, size) for row in told.layers if isinstance(row, list) and len(row) == 6]
-    known = [layer["activation_bytes"] for layer in layers if layer["activation_bytes"] is not None]
+    held = [layer["activation_bytes"] for layer in layers if layer["output_shape"] is not None]
     fit = taken.last(FitBegan)
     return {
         "name": facts.get("name", ""),
@@ -160,7 +160,7 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
         "trainable_parameters": facts.get("trainable_parameters"),
         "layers": layers,
         "layers_left_out": told.layers_left_out,
-        "activation_bytes": sum(known) if known else None,
+        "activation_bytes": sum(held) if held and None not in held else None,  # of the layers whose shapes Keras knows
         "inputs": [_tensor(each, size) for each in facts.get("inputs") or []],
         "outputs": [_tensor(each, size) for each in facts.get("outputs") or []],
         "precision": facts.get("policy", ""),
