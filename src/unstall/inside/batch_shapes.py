@@ -59,10 +59,10 @@ class BatchShapes:
 
 def tell_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
     """The shapes that a tf.data set says of itself, before its first batch is fetched; -1 where it leaves a side open."""
-    arrays = [[role, name, [*shape], dtype] for role, name, shape, dtype in shape_of(spec)]
-    for _, _, shape, _ in arrays:
-        if shape and shape[0] < 0 and rows:
-            shape[0] = rows
+    arrays = []
+    for role, name, shape, dtype in shape_of(spec):
+        is_open = bool(shape) and shape[0] < 0 and rows is not None
+        arrays.append([role, name, [rows, *shape[1:]] if is_open else [*shape], dtype])
     if arrays:
         probe.emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 0}], different=0, batches=0))
 

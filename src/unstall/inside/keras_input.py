@@ -160,7 +160,7 @@ def _describe(probe: Probe, owner: Any) -> None:
     role = "validate" if probe.fit_depth else "train"
     if role == "train":
         meet(probe, _kept_by(adapter), KINDS.get(name, name))
-        if hasattr(dataset, "element_spec"):
+        if dataset is not None and hasattr(dataset, "element_spec"):
             probe.shield.within_budget("batch shapes", tell_spec, probe, dataset.element_spec, batch_size(dataset))
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
