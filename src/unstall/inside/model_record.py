@@ -157,7 +157,11 @@ def output_shapes(layer: Any) -> list[list[Optional[int]]]:
     """Of each use in a graph that Keras knows; empty for layers that are only called."""
     shapes = []
     for node in (getattr(layer, "_inbound_nodes", None) or [])[:MOST_USES]:
-        outputs = getattr(node, "output_tensors", None) or getattr(node, "outputs", None)
+        outputs = getattr(node, "output_tensors", None)
+        if outputs is None:
+            outputs = getattr(
+                node, "outputs", None
+            )  # of tf_keras: one tensor, which must not be asked whether it is true, or several
         for tensor in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
             shape = shape_of(tensor)
             if shape is not None:
