@@ -113,8 +113,6 @@ def inputs(taken: Taken) -> dict[str, Any]:
     if stages:
         told.setdefault("kind", "tf.data")
         told["stages"] = stages
-    if taken.course.most_threads:
-        told["threads"] = taken.course.most_threads
     return told
 
 
