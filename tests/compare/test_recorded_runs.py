@@ -15,6 +15,8 @@ import pytest
 from tests.programs import UNSTALL
 from unstall import runs
 from unstall.compare.record import record_of
+from unstall.journal.events import ProbeFailed
+from unstall.journal.reader import read_folder
 
 
 def recorded(folder: Path, *arguments: str, code: int = 0, **variables: str) -> dict[str, Any]:
@@ -22,7 +24,9 @@ def recorded(folder: Path, *arguments: str, code: int = 0, **variables: str) -> 
     command = [*UNSTALL, "run", "--quiet", "--", sys.executable, "train.py", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, env={**os.environ, **variables}, check=False, timeout=240)
     assert done.returncode == code, done.stderr.decode()
-    return record_of(runs.find("last"))
+    run = runs.find("last")
+    assert not read_folder(run.path).of(ProbeFailed)
+    return record_of(run)
 
 
 def picture(path: Path, width: int, height: int) -> None:
