@@ -52,6 +52,7 @@ def test_a_program_without_a_framework(tmp_path: Path) -> None:
     assert told["run"]["script"] == str(tmp_path / "train.py")
     assert set(told["sources"]) == {"train.py", "part.py", "a.yaml"}
     assert told["sources"]["train.py"]["text"].startswith("import part")
+    assert runs.find("last").sources_path.stat().st_mode & 0o077 == 0, "others may not be allowed to read the program"
     assert told["environment"]["TF_MARK"] == "7" and "TF_PASSWORD" not in told["environment"]
     assert told["machine"]["cores"] > 0 and told["figures"]["host_peak_bytes"] > 0
     assert (told["data"]["examples"], told["data"]["image_px"]["sizes"]) == (1, {"30×20": 1})

@@ -161,6 +161,7 @@ class Recorder:
         plain = {"folder": sources.folder, "script": sources.script, "files": sources.files}
         path = self._run.sources_path
         aside = path.with_name(f".{path.name}.new")
+        aside.touch(mode=0o600)  # the program may lie where others cannot read it
         aside.write_bytes(gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))
         aside.replace(path)
         self._note(
