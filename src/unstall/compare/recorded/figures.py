@@ -24,6 +24,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "device_limit_bytes": min(course.device_limit_bytes.values(), default=None),
         "host_peak_bytes": course.host_peak_bytes,
         "images_per_s": size / step_s if size and step_s else None,
+        "most_threads": course.most_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "loss_first": _loss(course, 0),
         "loss_last": _loss(course, -1),

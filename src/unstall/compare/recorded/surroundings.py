@@ -113,8 +113,6 @@ def inputs(taken: Taken) -> dict[str, Any]:
     if stages:
         told.setdefault("kind", "tf.data")
         told["stages"] = stages
-    if taken.course.most_threads:
-        told["threads"] = taken.course.most_threads
     return told
 
 
@@ -122,9 +120,8 @@ def _stages(taken: Taken) -> list[dict[str, Any]]:
     """Those of the pipeline that ran, where TensorFlow could be asked; else all that the program has built, in its order."""
     measured = [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
     if measured:
-        stages = [
-            (str(stage.get("stage", "")), stage.get("arguments") or {}, stage.get("where")) for stage in measured[-1].stages
-        ]
+        told = [stage for stage in measured[-1].stages if stage.get("stage")]  # others were added by a library
+        stages = [(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in told]
     else:
         stages = [(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)]
     return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MOST_STAGES]]
