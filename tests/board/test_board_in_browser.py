@@ -19,7 +19,7 @@ import pytest
 from tests.board.test_process import a_board
 from tests.board.test_server import HOSTILE, TOKEN
 from tests.board.writing import Written, finished, stuck, training
-from tests.programs import write
+from tests.programs import UNSTALL, write
 from tests.report.test_run_page_in_browser import CHROMIUM, browser, drag, moments
 from unstall.board.access import Door
 from unstall.board.server import Desk, Server
@@ -177,7 +177,7 @@ def test_hostile_names_are_text_in_the_list_and_on_the_page(board: Board, opened
 
 def test_a_real_training_is_followed_to_its_end(board: Board, opened: Open, tmp_path: Path) -> None:
     program = write(tmp_path, A_TRAINING, "train.py")
-    with subprocess.Popen([sys.executable, str(program)]) as run:
+    with subprocess.Popen([*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)]) as run:
         page = opened()
         page.locator(".name a").wait_for()
         page.locator(".name a").click()
