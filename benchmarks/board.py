@@ -1,10 +1,11 @@
 """What the board costs: how quickly it lists 1,000 runs and ten live ones, its CPU, and whether the live ones feel it.
 
-    python -m benchmarks.board [--runs 1000] [--live 10] [--blocks 12] [--out benchmarks/results/board.json]
+    python -m benchmarks.board [--runs 1000] [--live 10] [--blocks 20] [--out benchmarks/results/board.json]
 
 The live ones are real programs, each with its watcher, ten steps a second each, of which each computes some milliseconds and
-notes how long that took. Time is divided into blocks of eight seconds: in every second one the list and the page of a live
-run are asked for once a second, as two open tabs do; in the others nobody looks. The ratio is that of neighbouring blocks.
+notes how long that took. Time is divided into pairs of blocks of five seconds: in one of them the list and the page of a live
+run are asked for once a second, as two open tabs do; in the other nobody looks. Which comes first changes from pair to pair, so
+that a machine that others use more and more favours neither. The ratio is that of the two blocks of a pair.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from unstall.journal.events import FitBegan, HostSampled, ProcessEnded, RunStart
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 
-BLOCK_S = 8.0
+BLOCK_S = 5.0
 LOOK_EVERY_S = 1.0
 SETTLES_S = 4.0
 BEGINS_S = 25.0  # until all live ones make steps
@@ -38,7 +39,7 @@ kept = open(sys.argv[1], "w", buffering=1)
 with unstall.watch(quiet=True) as run:
     for step in run.steps(range(10**9)):
         began = time.perf_counter()
-        sum(number * number for number in range(120_000))
+        sum(number * number for number in range(60_000))
         kept.write(f"{time.time()} {time.perf_counter() - began}\\n")
         time.sleep(0.1)
 """
@@ -165,7 +166,7 @@ def look_by_turns(
     spans, used = [], {"looked at": 0.0, "alone": 0.0}
     time.sleep(SETTLES_S)
     for number in range(blocks):
-        is_looked_at = number % 2 == 1
+        is_looked_at = number % 4 in {1, 2}
         began, before = time.time(), cpu_s(server)
         while time.time() - began < BLOCK_S:
             if is_looked_at:
@@ -184,7 +185,8 @@ def compared(folder: Path, spans: list[tuple[bool, float, float]], live: int) ->
         lines = (folder / f"steps-{number}").read_text().splitlines()[:-1]
         noted.append([tuple(map(float, line.split())) for line in lines])
     ratios, steps = [], 0
-    for alone, looked_at in zip(spans[::2], spans[1::2], strict=False):
+    for pair in zip(spans[::2], spans[1::2], strict=False):
+        alone, looked_at = sorted(pair)
         for each in noted:
             sides = [[took for at, took in each if began <= at < ended] for _, began, ended in (alone, looked_at)]
             if all(sides):
@@ -218,7 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--live", type=int, default=10)
-    parser.add_argument("--blocks", type=int, default=12)
+    parser.add_argument("--blocks", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/board.json"))
     wishes = parser.parse_args()
     told = measure(wishes.runs, wishes.live, wishes.blocks)
