@@ -1,10 +1,11 @@
 """What the board costs: how quickly it lists 1,000 runs and ten live ones, its CPU, and whether the live ones feel it.
 
-    python -m benchmarks.board [--runs 1000] [--live 10] [--blocks 12] [--out benchmarks/results/board.json]
+    python -m benchmarks.board [--runs 1000] [--live 10] [--blocks 20] [--out benchmarks/results/board.json]
 
-The live ones are real processes under `unstall run`, ten steps a second each, of which each computes some milliseconds and
-notes how long that took. Time is divided into blocks of eight seconds: in every second one the list and the page of a live
-run are asked for once a second, as two open tabs do; in the others nobody looks. The ratio is that of neighbouring blocks.
+The live ones are real programs, each with its watcher, ten steps a second each, of which each computes some milliseconds and
+notes how long that took. Time is divided into pairs of blocks of five seconds: in one of them the list and the page of a live
+run are asked for once a second, as two open tabs do; in the other nobody looks. Which comes first changes from pair to pair, so
+that a machine that others use more and more favours neither. The ratio is that of the two blocks of a pair.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from unstall.journal.events import FitBegan, HostSampled, ProcessEnded, RunStart
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 
-BLOCK_S = 8.0
+BLOCK_S = 5.0
 LOOK_EVERY_S = 1.0
 SETTLES_S = 4.0
 BEGINS_S = 25.0  # until all live ones make steps
 PROGRAM = """
 import sys, time, unstall
 kept = open(sys.argv[1], "w", buffering=1)
-with unstall.watch() as run:
+with unstall.watch(quiet=True) as run:
     for step in run.steps(range(10**9)):
         began = time.perf_counter()
-        sum(number * number for number in range(30_000))
+        sum(number * number for number in range(60_000))
         kept.write(f"{time.time()} {time.perf_counter() - began}\\n")
         time.sleep(0.1)
 """
@@ -91,10 +92,7 @@ def start_live(home: Path, folder: Path, count: int) -> list[subprocess.Popen[by
     program = folder / "live.py"
     program.write_text(PROGRAM)
     env = {**os.environ, "UNSTALL_HOME": str(home)}
-    commands = [
-        [sys.executable, "-m", "unstall", "run", "--quiet", "--", sys.executable, str(program), str(folder / f"steps-{number}")]
-        for number in range(count)
-    ]
+    commands = [[sys.executable, str(program), str(folder / f"steps-{number}")] for number in range(count)]
     return [subprocess.Popen(command, env=env) for command in commands]
 
 
@@ -117,7 +115,7 @@ def measure(runs: int, live: int, blocks: int) -> dict[str, Any]:
         try:
             time.sleep(BEGINS_S)
             client = Client(port)
-            listed = first_lists(client)
+            listed = first_lists(client, psutil.Process(board.pid))
             spans, cpu_percent = look_by_turns(client, psutil.Process(board.pid), blocks, listed["live"])
             memory = psutil.Process(board.pid).memory_info().rss
         finally:
@@ -138,15 +136,23 @@ def measure(runs: int, live: int, blocks: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def first_lists(client: Client) -> dict[str, Any]:
+def cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def first_lists(client: Client, server: psutil.Process) -> dict[str, Any]:
     """The first one reads every run; the next ones only what goes on."""
+    before = cpu_s(server)
     client.get("first list", "/")
+    first_cpu_s = cpu_s(server) - before
     for _ in range(5):
         time.sleep(LOOK_EVERY_S)
         client.get("list", "/")
     rows = json.loads(client.get("list as json", "/runs.json"))["runs"]
     going_on = [row for row in rows if row["is_live"]]
     return {
+        "first_cpu_s": first_cpu_s,
         "rows": len(rows),
         "live_rows": len(going_on),
         "states": sorted({row["state"] for row in going_on}),
@@ -160,15 +166,14 @@ def look_by_turns(
     spans, used = [], {"looked at": 0.0, "alone": 0.0}
     time.sleep(SETTLES_S)
     for number in range(blocks):
-        is_looked_at = number % 2 == 1
-        began, before = time.time(), server.cpu_times()
+        is_looked_at = number % 4 in {1, 2}
+        began, before = time.time(), cpu_s(server)
         while time.time() - began < BLOCK_S:
             if is_looked_at:
                 client.look(live)
             time.sleep(LOOK_EVERY_S)
-        after = server.cpu_times()
         spans.append((is_looked_at, began, time.time()))
-        used["looked at" if is_looked_at else "alone"] += after.user + after.system - before.user - before.system
+        used["looked at" if is_looked_at else "alone"] += cpu_s(server) - before
     seconds = {"looked at": sum(e - b for on, b, e in spans if on), "alone": sum(e - b for on, b, e in spans if not on)}
     return spans, {name: 100 * used[name] / seconds[name] for name in used}
 
@@ -180,7 +185,8 @@ def compared(folder: Path, spans: list[tuple[bool, float, float]], live: int) ->
         lines = (folder / f"steps-{number}").read_text().splitlines()[:-1]
         noted.append([tuple(map(float, line.split())) for line in lines])
     ratios, steps = [], 0
-    for alone, looked_at in zip(spans[::2], spans[1::2], strict=False):
+    for pair in zip(spans[::2], spans[1::2], strict=False):
+        alone, looked_at = sorted(pair)
         for each in noted:
             sides = [[took for at, took in each if began <= at < ended] for _, began, ended in (alone, looked_at)]
             if all(sides):
@@ -202,7 +208,7 @@ def show(told: dict[str, Any]) -> None:
     print("| --- | --- | --- |")
     for what, each in told["asked"].items():
         print(f"| {what} | {each['median_ms']:.0f} ms | {each['most_ms']:.0f} ms |")
-    print()
+    print(f"\nthe first list took {told['listed']['first_cpu_s']:.2f} s of CPU")
     low, high = felt["interval"]
     print(f"server: {told['server_cpu_s_per_minute_looked_at']:.2f} s of CPU in a minute looked at by two tabs, "
           f"{told['server_cpu_s_per_minute_alone']:.2f} s alone; {told['server_mib']:.0f} MiB")  # fmt: skip
@@ -214,7 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--live", type=int, default=10)
-    parser.add_argument("--blocks", type=int, default=12)
+    parser.add_argument("--blocks", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/board.json"))
     wishes = parser.parse_args()
     told = measure(wishes.runs, wishes.live, wishes.blocks)

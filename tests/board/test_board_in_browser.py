@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.board.test_process import a_board
 from tests.board.test_server import HOSTILE, TOKEN
 from tests.board.writing import Written, finished, stuck, training
 from tests.programs import UNSTALL, write
@@ -32,8 +33,8 @@ pytestmark = [
 EXPECTED = ("Failed to load resource", "net::ERR")  # a browser says so of every answer that is none, whatever the page does
 A_TRAINING = """
 import time, unstall
-with unstall.watch() as run:
-    for batch in run.steps(range(60)):
+with unstall.watch(quiet=True) as run:
+    for batch in run.steps(range(40)):
         time.sleep(0.05)
         run.log(loss=1.0 / (batch + 1))
 """
@@ -98,6 +99,12 @@ def names(page: Any) -> list[str]:
     return shown
 
 
+def ground(page: Any) -> list[int]:
+    """The colour behind everything."""
+    colour: list[int] = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    return colour
+
+
 # --- the list ---
 
 
@@ -106,6 +113,7 @@ def test_a_run_that_becomes_stuck_comes_to_the_top_and_cannot_be_overlooked(boar
     first, second = training(board.folder, "first", ago=13), training(board.folder, "second", seconds=40)
     page = opened()
     assert names(page) == ["second", "first", "done"] and page.title() == "2 live – Unstall"
+    assert sum(ground(page)) > 380
     second.steps(371, 380, 41)
     page.get_by_text("step 381 of 1,000").wait_for()
     first.stalls(60, 69).verdict(70)
@@ -133,22 +141,22 @@ def test_words_and_states_choose_runs_also_among_those_that_come_later(board: Bo
     page.locator("#run-three").wait_for(state="detached")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
-def test_it_is_light_or_dark_wide_or_narrow_without_scrolling_sideways(
-    board: Board, opened: Open, scheme: str, width: int
-) -> None:
+def test_in_the_dark_on_a_narrow_screen_opened_with_a_token_that_is_not_left_in_the_address(board: Board, opened: Open) -> None:
     (
         stuck(board.folder, "a-run-with-a-rather-long-name-2026-11-15-130146-within"),
         training(board.folder),
         finished(board.folder, "done"),
     )
-    page = opened(color_scheme=scheme, viewport={"width": width, "height": 800})
-    red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
-    assert (red + green + blue > 380) is (scheme == "light")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    board.stop()
+    board.start(TOKEN)
+    page = opened(f"?token={TOKEN}", color_scheme="dark", viewport={"width": 400, "height": 800})
+    assert TOKEN not in page.url
+    assert sum(ground(page)) < 380
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
     page.locator("#run-done .name a").click()
     page.locator("#plots").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert sum(ground(page)) < 380
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_hostile_names_are_text_in_the_list_and_on_the_page(board: Board, opened: Open) -> None:
@@ -162,16 +170,6 @@ def test_hostile_names_are_text_in_the_list_and_on_the_page(board: Board, opened
     written.steps(581, 590, 62)
     page.get_by_text("step 591").first.wait_for()
     assert page.locator("img").count() == 0
-
-
-def test_a_token_in_the_address_opens_the_board_and_is_not_left_there(board: Board, opened: Open) -> None:
-    training(board.folder)
-    board.stop()
-    board.start(TOKEN)
-    page = opened(f"?token={TOKEN}")
-    assert names(page) == ["training"] and TOKEN not in page.url
-    page.locator(".name a").click()
-    page.locator("#plots").wait_for()
 
 
 # --- the page of a run ---
@@ -188,55 +186,46 @@ def test_a_real_training_is_followed_to_its_end(board: Board, opened: Open, tmp_
         page.locator("#plot-loss svg").wait_for()
         page.locator("header .state").get_by_text("done").wait_for()
         assert run.wait(20) == 0
-    page.get_by_text("60 steps").first.wait_for()
+    page.get_by_text("40 steps").first.wait_for()
     page.locator("#live").get_by_text("this run is over").wait_for()
 
 
-def test_zoom_scroll_and_what_is_open_stay_while_the_run_goes_on(board: Board, opened: Open) -> None:
+def test_a_stall_appears_on_the_page_and_goes_again_while_zoom_scroll_and_what_is_open_stay(board: Board, opened: Open) -> None:
     written = training(board.folder, "trains", ago=13)
     page = opened("run/trains")
     page.locator("#plot-loss").scroll_into_view_if_needed()
     page.locator("#plot-loss summary").click()
     drag(page, "loss", 0.3, 0.5)
-    zoomed, scrolled = moments(page, "loss"), page.evaluate("scrollY")
-    box = page.locator("#plot-loss").bounding_box()
-    written.stalls(60, 69).verdict(70)
-    page.locator("header .state-stuck").wait_for()
-    page.locator("#stalls").wait_for()
-    assert moments(page, "loss") == moments(page, "time") == zoomed
-    assert page.locator("#plot-loss details").get_attribute("open") is not None
-    assert scrolled > 0 and page.locator("#plot-loss").bounding_box()["y"] == pytest.approx(box["y"], abs=3)
-    page.locator("#whole").click()
-    whole = moments(page, "loss")
-    page.wait_for_function("document.querySelector('#range').textContent > '1:14'")
-    assert moments(page, "loss") != zoomed and whole != zoomed
-
-
-def test_a_stall_appears_on_the_page_and_goes_again(board: Board, opened: Open) -> None:
-    written = training(board.folder, "trains", ago=13)
-    page = opened("run/trains")
-    assert page.locator(".stall-span").count() == 0
+    whole, zoomed, place = "1:00 in all", moments(page, "loss"), page.locator("#plot-loss").bounding_box()["y"]
     written.stalls(60, 69).verdict(70)
     page.locator("#alarm").get_by_text("This run is stuck").wait_for()
     page.wait_for_function("document.title.startsWith('stuck')")
-    page.locator("#plot-time .stall-span").wait_for(state="attached")
-    written.write(StallEnded(at=time.time())).run.write_story({"state": "training", "verdicts": []})
-    page.locator("header .state").get_by_text("training").wait_for()
-    assert page.locator("#alarm").inner_text() == ""
-    written.write(ProcessEnded(at=time.time(), exit_code=0))
+    assert page.locator("header .state-stuck").count() == 1 and page.locator("#stalls").count() == 1
+    assert moments(page, "loss") == moments(page, "time") == zoomed
+    assert page.locator("#plot-loss details").get_attribute("open") is not None
+    assert page.evaluate("scrollY") > 0 and page.locator("#plot-loss").bounding_box()["y"] == pytest.approx(place, abs=3)
+    page.locator("#whole").click()
+    page.locator("#plot-loss .stall-span").wait_for(state="attached")
+    assert whole not in page.locator("#range").inner_text()
+    written.write(StallEnded(at=time.time()), ProcessEnded(at=time.time(), exit_code=0)).run.write_story(
+        {"state": "done", "verdicts": []}
+    )
     page.locator("header .state").get_by_text("done").wait_for()
+    assert page.locator("#alarm").inner_text() == "" and page.locator("#live").inner_text() == "this run is over"
 
 
 def test_a_page_survives_its_server_and_its_run(board: Board, opened: Open) -> None:
     written = Written(board.folder, "trains", time.time()).starts().fits()
-    page = opened("run/trains")
-    assert page.locator("#plots").count() == 0
-    board.stop()
-    page.get_by_text("The board does not answer").wait_for()
+    with a_board("--port", "0") as first:
+        board.port = int(first["address"].strip("/").rpartition(":")[2])
+        page = opened("run/trains")
+        assert page.locator("#plots").count() == 0
+        first["popen"].kill()
+        page.get_by_text("The board does not answer").wait_for()
     written.steps(0, 0, 2).steps(1, 40, 5)
-    board.start()
-    page.locator("#plot-step_time svg").wait_for()
-    assert not page.locator("#lost").is_visible()
-    shutil.rmtree(written.run.path)
-    page.get_by_text("This run is gone").wait_for()
-    assert page.locator("#plot-step_time svg").is_visible()
+    with a_board("--port", str(board.port)):
+        page.locator("#plot-step_time svg").wait_for()
+        assert not page.locator("#lost").is_visible()
+        shutil.rmtree(written.run.path)
+        page.get_by_text("This run is gone").wait_for()
+        assert page.locator("#plot-step_time svg").is_visible()

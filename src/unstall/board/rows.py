@@ -119,7 +119,7 @@ class Reader:
             "verdict": first,
             "repairs": glance.repairs,
             "began_at": glance.began_at,
-            "seconds": glance.last_at - (glance.began_at or glance.last_at),
+            "seconds": (now if live else glance.last_at) - (glance.began_at or glance.last_at),
             "note": _note(state, stalled, bool(verdicts)),
         }
 

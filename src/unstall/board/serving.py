@@ -109,6 +109,7 @@ def _answer(server: Server, idle_hours: float | None) -> None:
         signal.signal(number, end)
     answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
     answering.start()
+    threading.Thread(target=server.desk.catalogue.look, name="unstall-first-look", daemon=True).start()  # while the browser opens
     while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
         if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
             break

@@ -14,6 +14,7 @@ from typing import Any
 
 from unstall import __version__, runs
 from unstall.inside import begin, probe, sidecar
+from unstall.inside.early import Waiting
 from unstall.journal.events import RunStarted
 
 
@@ -21,6 +22,9 @@ def start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
     """Switches the probe on and starts the watcher process, once in a program. None if Unstall is switched off."""
     if begin.is_disabled():
         return None
+    for finder in list(sys.meta_path):
+        if isinstance(finder, Waiting):  # under `unstall run`, which has seen no framework yet: this is its run
+            finder.begin()
     running = probe.current()
     if running is not None:
         return running.run  # under `unstall run`, or guarded already

@@ -25,7 +25,7 @@ class OnBoard:
     """Of a page that the board shows: it follows its run, and leads back to the list."""
 
     is_live: bool
-    note: str | None = None
+    note: str | None = None  # what is said where there is no verdict
 
 
 def write_run(story: dict[str, Any], target: Path) -> None:
@@ -43,7 +43,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             story=story,
             timeline=story["timeline"],
             headline=text.headline(story),
-            no_verdict=None if story["verdicts"] else text.no_verdict(story),
+            no_verdict=None if story["verdicts"] or (board is not None and board.note) else text.no_verdict(story),
             is_well=text.is_well(story),
             causes=[verdict["cause"] for verdict in story["verdicts"]],
             not_seen=text.not_seen(story),

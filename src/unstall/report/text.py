@@ -73,11 +73,13 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
 
 
 def is_well(story: dict[str, Any]) -> bool:
-    return not story["verdicts"] and story["state"] not in {"failed", "killed"}
+    return not story["verdicts"] and story["state"] not in {"failed", "killed", "stuck"}
 
 
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
+    if story["state"] == "stuck":
+        return "no cause was found for this stall"
     return "nothing wrong was found" if is_well(story) else "no cause was found for this end"
 
 
