@@ -28,6 +28,7 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     from unstall.data.formats import read
     from unstall.errors import WrongInput
     from unstall.report import json
+    from unstall.report.counted import data_set_holds
     from unstall.report.progress import shown_progress
     from unstall.settings_sources import recipe_of
     from unstall.signals.device import DeviceSampler
@@ -45,7 +46,7 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     suggested = suggest(data, str(Path(path).absolute()), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
         suggested.add("labels", str(Path(labels).absolute()))
-    holds = f"{len(data.examples):,} images, {data.box_count:,} boxes, {len(data.classes)} classes"
+    holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {out}"
     recipe = recipe_of(suggested.values["model"])
     _write(Path(out), settings_file.written(suggested.values, suggested.why, head, recipe))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.report.counted import data_set_holds
 from unstall.report.text import print_clean
 
 if TYPE_CHECKING:
@@ -67,11 +68,12 @@ def printable(text: str) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    looked = f"{plain['images']:,} images" if plain["images_looked_at"] else f"{plain['images']:,} images not looked at"
     words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
     told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
-    size = f"{looked}, {plain['boxes']:,} boxes, {len(plain['classes'])} classes"
+    size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
+    if plain["images"] and not plain["images_looked_at"]:
+        size += ", the images themselves not looked at"
     return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
+from unstall.report.counted import data_set_holds
 
 NEEDS = ("packages", "paths")
 IS_QUICK = True
@@ -64,7 +65,7 @@ def _checked(context: Context, with_images: bool) -> dict[str, Any]:
 def judged(found: dict[str, Any], context: Context) -> Answer:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
-    said = f"{found['images']:,} images, {found['boxes']:,} boxes, {len(found['classes'])} classes"
+    said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
         return Refuses(f"{said}: there is nothing to learn", f"unstall data check {path}", found)
     train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
