@@ -67,7 +67,7 @@ def examine(journal: Journal) -> Verdict:
     for still in standing:
         frames = loop_frames(journal, stall, still)
         if frames:
-            return _found(journal, stall, still, frames, "Your training loop has not got its next batch")
+            return _found(journal, stall, still, frames, "Your training loop has not come to its next step")
     return Clear("no thread stands in the program's own input code")
 
 
