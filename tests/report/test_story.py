@@ -1,11 +1,14 @@
 """The story: sums over the journal, and what could not be seen."""
 
+from dataclasses import replace
+
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.diagnose import diagnose
-from unstall.journal.events import EpochEnded, ErrorRaised, Event, ProcessEnded, ProgramEnded, SampleFailed
+from unstall.journal.events import EpochEnded, ErrorRaised, Event, LoopSeen, ProcessEnded, ProgramEnded, SampleFailed
 from unstall.journal.reader import Journal
 from unstall.report.numbers import numerics, time_split
 from unstall.report.story import tell
+from unstall.report.text import summary_lines
 
 REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
 
@@ -56,3 +59,14 @@ def test_the_state_is_how_the_program_ended() -> None:
     assert state(ProgramEnded(at=T0 + 8, pid=1)) == "done"
     assert state(ErrorRaised(at=T0 + 8, fatal=True, thread="MainThread")) == "failed"
     assert state() == "ended"  # os._exit or a kill: only the parent knows
+
+
+def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:
+    seen = LoopSeen(at=T0 + 6, facts={"kind": "not_finite", "step": 25})
+    broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]
+    told = tell(journal(*broken), diagnose(journal(*broken)))
+    assert told["numerics"]["not_finite_since_step"] == 25
+    assert ("numbers", "loss 2, not finite since step 25") in summary_lines(told)
+    mended = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
+    told = tell(journal(*mended), diagnose(journal(*mended)))
+    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(told)
