@@ -24,7 +24,7 @@ hand the message to a thread of its own.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.generator_blocked import called, waiting
+from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
 from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
@@ -79,6 +79,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) ->
             each for each in (Evidence(claim, place, None, still.samples), stall.idleness(), stall.lateness()) if each is not None
         ),
         do=(
+            *cures(still),
             "give what the callback waits for a timeout, and catch its error",
             "or hand it to a thread of its own, so that the training need not wait",
         ),
