@@ -26,6 +26,11 @@ def test_a_look_that_failed_once_and_then_worked_is_not() -> None:
     assert "the permission" not in missing(journal(started(), steps(0, 10, at=3), REFUSED, later, now=20))
 
 
+def test_a_process_that_ended_while_it_was_looked_at_hides_nothing() -> None:
+    gone = SampleFailed(at=T0 + 5, signal="stacks", missing="process 7: it is gone")
+    assert "process 7: it is gone" not in missing(journal(started(), steps(0, 10, at=3), gone, now=20))
+
+
 def test_the_time_of_a_stall_has_its_own_share() -> None:
     split = time_split(journal(started(), steps(0, 0, at=10, each_s=10), steps(1, 50, at=20), stalled(since=20, at=28), now=60))
     assert split["stuck"] == 40
