@@ -72,11 +72,12 @@ def examine(journal: Journal) -> Verdict:
     for still in standing:
         frames = input_frames(still.thread)
         if frames and waits_for(still.thread, still.call) != "room in a queue":
-            return _found(journal, stall, still, frames, "Your input code has not given a batch")
+            return _found(journal, stall, still, frames, "Your input code has not given a batch", "the input's thread")
     for still in standing:
         frames = loop_frames(journal, stall, still)
         if frames:
-            return _found(journal, stall, still, frames, "Your training loop has not come to its next step")
+            what = "Your training loop has not come to its next step"
+            return _found(journal, stall, still, frames, what, "the thread that trains")
     return Clear("no thread stands in the program's own input code")
 
 
@@ -129,7 +130,7 @@ def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> boo
     return False
 
 
-def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str) -> Found:
+def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str, who: str) -> Found:
     folder = program_folder(journal)
     place = where(frames[0], folder)
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
@@ -137,7 +138,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], wh
     count = len(still.samples)
     evidence = [
         Evidence(
-            f"the input's thread{process} stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
+            f"{who}{process} stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
             place,
             None,
             still.samples,
