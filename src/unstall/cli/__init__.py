@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import click
 
 from unstall import __version__
 from unstall.errors import NotInstalled, UnstallError, WrongInput
+from unstall.report.streams import print_what_the_stream_has
 
 FOLDER = Path(__file__).parent
 
@@ -159,16 +159,9 @@ def group() -> None:
 
 
 def main() -> None:
-    _print_what_the_terminal_has()
+    print_what_the_stream_has()
     try:
         group(standalone_mode=True)
     except UnstallError as error:
         sys.stderr.write(f"unstall: {error}\n")
         sys.exit(error.exit_code)
-
-
-def _print_what_the_terminal_has() -> None:
-    """Where output is no UTF-8 (an old locale, PYTHONIOENCODING), a character that it lacks becomes a `?`, and no error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="replace")
