@@ -55,7 +55,7 @@ def test_what_is_typed_becomes_a_value(arguments: tuple[str, ...], values: dict[
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--epochs", "many"), "--epochs: expected a whole number from 1 to 1e+06. Received: 'many'"),
+        (("--epochs", "many"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 'many'"),
         (("--epochs", "1.5"), "--epochs: expected a whole number"),
         (("--backend", "tf"), "--backend: expected one of auto, tensorflow, jax, torch. Received: 'tf'"),
         (("--detector", "image_px"), "--detector: expected NAME=VALUE"),

@@ -174,9 +174,9 @@ def _number(name: str, value: Any, kind: type, metadata: Mapping[str, Any]) -> A
     least, most = metadata.get("least"), metadata.get("most")
     wanted = "a whole number" if kind is int else "a number"
     if least is not None and most is not None:
-        wanted += f" from {least:g} to {most:g}"
+        wanted += f" from {least:,.12g} to {most:,.12g}"
     elif least is not None:
-        wanted += f" of {least:g} or more"
+        wanted += f" of {least:,.12g} or more"
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     fits = is_number and (kind is float or value == int(value))
     fits = fits and (least is None or value >= least) and (most is None or value <= most)

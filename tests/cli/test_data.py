@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.cli.test_cli import as_json, call
+from tests.data.making import coco_box, coco_image, coco_text, picture, put
 from unstall.cli import command_names
 from unstall.data.formats import format_names
 
@@ -45,6 +47,7 @@ def test_the_page_of_a_format_for_a_person_and_as_json() -> None:
 
 WITHOUT = """
 import sys
+from pathlib import Path
 sys.modules[{package!r}] = None
 sys.argv = ["unstall", "data", "convert", "in", "out", "--to", "coco"]
 from unstall.cli import main
@@ -57,3 +60,29 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
     done = subprocess.run([sys.executable, "-c", WITHOUT.format(package=package)], capture_output=True, text=True, check=False)
     assert done.returncode == 5
     assert done.stderr == f"unstall: `unstall data` needs the package '{package}'. Install: pip install 'unstall[data]'\n"
+
+
+def test_an_output_that_has_no_such_characters_gets_a_question_mark_and_no_error(tmp_path: Path) -> None:
+    content = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "кошка"}])
+    put(tmp_path / "set", {"a.json": content, "a.jpg": picture()})
+    done = call("data", "stats", str(tmp_path / "set"), PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and "?????" in done.stdout
+    assert call(
+        "data", "convert", str(tmp_path / "set"), str(tmp_path / "out"), "--to", "yolo", PYTHONIOENCODING="latin-1"
+    ).stdout
+
+
+def test_on_a_narrow_terminal_no_figure_is_cut(tmp_path: Path) -> None:
+    content = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
+    put(tmp_path / "set", {"a.json": content, "a.jpg": picture()})
+    figures = call("data", "stats", str(tmp_path / "set"), COLUMNS="60").stdout
+    assert "…" not in figures and "ssd300" in figures
+
+
+def test_a_split_has_the_other_name_that_everyone_gives_it(tmp_path: Path) -> None:
+    put(
+        tmp_path / "set",
+        {"images/val/a.jpg": picture(), "labels/val/a.txt": "0 .5 .5 .5 .5\n", "data.yaml": "val: images/val\nnames: [cat]\n"},
+    )
+    shown = as_json("data", "show", str(tmp_path / "set"), "--split", "valid", "--out", str(tmp_path / "sheet.png"))
+    assert len(shown["examples"]) == 1

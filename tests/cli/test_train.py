@@ -47,7 +47,7 @@ def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("--model", "ssd_tinny"), "Did you mean 'ssd_tiny'?"),
-        (("--epochs", "0"), "--epochs: expected a whole number from 1 to 1e+06. Received: 0"),
+        (("--epochs", "0"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 0"),
         (("--detector", "image_pix=64,64"), "Did you mean 'image_px'?"),
         (("--augment", "flop"), "augment: there is no 'flop'. Did you mean 'flip'?"),
         (("--config", "not-there.toml"), "Cannot read the settings file 'not-there.toml': No such file"),

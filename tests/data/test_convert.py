@@ -200,3 +200,10 @@ def test_mistakes_are_said_without_a_traceback(
     done = call("data", "convert", *arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_nothing_is_written_where_nothing_could_be_read(tmp_path: Path) -> None:
+    put(tmp_path, {"set/a.json": '{"images": [{"id": 1}], "annotations": [], "categories": []}'})
+    with pytest.raises(WrongInput, match=r"has no image that could be written\. a\.json: images\[0\]\.file_name"):
+        convert(tmp_path / "set", tmp_path / "out", "yolo")
+    assert not (tmp_path / "out").exists()

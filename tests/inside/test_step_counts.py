@@ -61,3 +61,26 @@ def test_short_steps_are_told_together_and_none_is_lost(tmp_path: Path, own_home
     assert groups[-1].last == 399
     assert {group.last for group in groups if group.epoch == 0} & {199}
     assert groups[-1].loss is not None and groups[-1].loss < 1.0
+
+
+@pytest.mark.tensorflow
+def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(tmp_path: Path, own_home: Path) -> None:
+    """It sets Keras's metrics back, so that the mean of the epoch begins anew."""
+    journal = watch(
+        """
+        held_out = data(64)
+
+        class Score(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                self.model.evaluate(*held_out, verbose=0)
+
+        model = model_of(4, 1)
+        model.compile("sgd", "mse")
+        model.fit(*data(640), batch_size=32, epochs=1, verbose=0, callbacks=[Score()])
+        """,
+        tmp_path,
+        own_home,
+    )
+    losses = [group.loss for group in journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
+    assert len(losses) > 3
+    assert all(loss >= 0 for loss in losses)

@@ -1,11 +1,14 @@
 """The story: sums over the journal, and what could not be seen."""
 
+from dataclasses import replace
+
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.diagnose import diagnose
-from unstall.journal.events import EpochEnded, ErrorRaised, Event, ProcessEnded, ProgramEnded, SampleFailed
+from unstall.journal.events import EpochEnded, ErrorRaised, Event, LoopSeen, ProcessEnded, ProgramEnded, SampleFailed
 from unstall.journal.reader import Journal
 from unstall.report.numbers import numerics, time_split
 from unstall.report.story import tell
+from unstall.report.text import summary_lines
 
 REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
 
@@ -21,6 +24,11 @@ def test_a_look_that_failed_for_good_is_told() -> None:
 def test_a_look_that_failed_once_and_then_worked_is_not() -> None:
     later = stacks(main(py("train.py", "<module>")), at=8)
     assert "the permission" not in missing(journal(started(), steps(0, 10, at=3), REFUSED, later, now=20))
+
+
+def test_a_process_that_ended_while_it_was_looked_at_hides_nothing() -> None:
+    gone = SampleFailed(at=T0 + 5, signal="stacks", missing="process 7: it is gone")
+    assert "process 7: it is gone" not in missing(journal(started(), steps(0, 10, at=3), gone, now=20))
 
 
 def test_the_time_of_a_stall_has_its_own_share() -> None:
@@ -56,3 +64,14 @@ def test_the_state_is_how_the_program_ended() -> None:
     assert state(ProgramEnded(at=T0 + 8, pid=1)) == "done"
     assert state(ErrorRaised(at=T0 + 8, fatal=True, thread="MainThread")) == "failed"
     assert state() == "ended"  # os._exit or a kill: only the parent knows
+
+
+def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:
+    seen = LoopSeen(at=T0 + 6, facts={"kind": "not_finite", "step": 25})
+    broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]
+    told = tell(journal(*broken), diagnose(journal(*broken)))
+    assert told["numerics"]["not_finite_since_step"] == 25
+    assert ("numbers", "loss 2, not finite since step 25") in summary_lines(told)
+    mended = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
+    told = tell(journal(*mended), diagnose(journal(*mended)))
+    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(told)

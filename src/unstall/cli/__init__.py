@@ -21,6 +21,7 @@ import click
 
 from unstall import __version__
 from unstall.errors import NotInstalled, UnstallError, WrongInput
+from unstall.report.streams import print_what_the_stream_has
 
 FOLDER = Path(__file__).parent
 
@@ -158,6 +159,7 @@ def group() -> None:
 
 
 def main() -> None:
+    print_what_the_stream_has()
     try:
         group(standalone_mode=True)
     except UnstallError as error:

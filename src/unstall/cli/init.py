@@ -7,6 +7,7 @@ unstall.toml
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     from unstall.data.formats import read
     from unstall.errors import WrongInput
     from unstall.report import json
+    from unstall.report.counted import data_set_holds
     from unstall.report.progress import shown_progress
     from unstall.settings_sources import recipe_of
     from unstall.signals.device import DeviceSampler
@@ -38,15 +40,14 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
         raise WrongInput(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with shown_progress() as progress:
         data = read(path, format_name, progress, labels)
-    if not data.examples or not data.classes:
-        raise WrongInput(
-            f"'{path}' has {len(data.examples):,} images and {len(data.classes)} classes: there is nothing to learn."
-        )
-    suggested = suggest(data, str(Path(path).absolute()), has_card=bool(DeviceSampler().sample(set())))
+    holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
+    if not data.examples or not data.classes or not data.box_count:
+        look = f" `unstall data check {shlex.quote(path)}` says why." if data.findings else ""
+        raise WrongInput(f"'{path}' has {holds}: there is nothing to learn.{look}")
+    suggested = suggest(data, _plain_path(path), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
-        suggested.add("labels", str(Path(labels).absolute()))
-    holds = f"{len(data.examples):,} images, {data.box_count:,} boxes, {len(data.classes)} classes"
-    head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {out}"
+        suggested.add("labels", _plain_path(labels))
+    head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {shlex.quote(out)}"
     recipe = recipe_of(suggested.values["model"])
     _write(Path(out), settings_file.written(suggested.values, suggested.why, head, recipe))
     plain = {
@@ -60,6 +61,11 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
         json.write(plain, json_target)
     if json_target != "-":
         _show(plain)
+
+
+def _plain_path(path: str) -> str:
+    """From the root, so that it holds wherever the training is begun; without `..`, which only reads badly."""
+    return str(Path(path).resolve() if ".." in Path(path).parts else Path(path).absolute())
 
 
 def _write(out: Path, text: str) -> None:

@@ -18,16 +18,19 @@ MOST_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
 TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."
 
 
+Id = int | float | str  # 1.0 for 1, as pandas writes it, is the same key
+
+
 class Image(msgspec.Struct, gc=False):
-    id: int | str
+    id: Id
     file_name: str
-    width: int | float | None = None
-    height: int | float | None = None
+    width: int | float | str | None = None  # a text is taken where it is a number
+    height: int | float | str | None = None
 
 
 class Annotation(msgspec.Struct, gc=False):
-    image_id: int | str
-    category_id: int
+    image_id: Id
+    category_id: int | float
     bbox: tuple[float, float, float, float]  # left, top, width, height
     iscrowd: int | bool | None = 0
     difficult: int | bool | None = 0
@@ -36,8 +39,12 @@ class Annotation(msgspec.Struct, gc=False):
 
 
 class Category(msgspec.Struct, gc=False):
-    id: int
+    id: int | float
     name: str
+
+    def __post_init__(self) -> None:
+        if self.id % 1 != 0:  # of what is not finite, too
+            raise ValueError("Expected a whole number as id")
 
 
 class Instances(msgspec.Struct, gc=False):
@@ -92,8 +99,10 @@ def decode(data: bytes) -> Decoded:
 def _entry_by_entry(data: bytes) -> Decoded:
     try:
         raw = _raw.decode(data)
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except msgspec.ValidationError as error:
         raise _unparsable(error) from None
+    except (msgspec.DecodeError, UnicodeError):  # a NaN behind the first wrong entry
+        return _with_python(data)
     except RecursionError:
         raise Unparsable(TOO_DEEP) from None
     return _decoded(raw, lambda kind: msgspec.json.Decoder(kind).decode)

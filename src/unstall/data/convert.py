@@ -46,7 +46,11 @@ def convert(
 ) -> Written:
     refuse_taken(target)  # before reading, which may take minutes
     formats.format_module(to)
-    return write_aside(formats.read(source, format, progress, labels), target, to, link, progress)
+    data = formats.read(source, format, progress, labels)
+    if not data.examples:
+        first = f" {data.findings[0].origin}: {data.findings[0].message}" if data.findings else ""
+        raise WrongInput(f"'{source}' ({data.format}) has no image that could be written.{first}")
+    return write_aside(data, target, to, link, progress)
 
 
 def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progress: Progress | None = None) -> Written:

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-How = Literal["found", "case", "missing", "climbs"]
+How = Literal["found", "case", "missing", "climbs", "foreign"]
 MISSING: Final = "missing"
+COMPANION = "._"  # macOS lays ._a.jpg beside a.jpg on foreign disks and in archives: nothing that belongs to a data set
 DEEPEST = 64  # folders within folders that are looked into
+LONGEST_END = 8  # folders of a path of another machine that may be those of the data set, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,15 @@ class Folder:
             return Resolved(inside, "found")
         other = self._without_case(inside)
         return Resolved(other, "case") if other else Resolved("", MISSING)
+
+    def find_end(self, base: str, text: str) -> str:
+        """The file inside that a path of another machine means: the longest end of it that is there."""
+        found = (self.find(base, end) for end in _ends(text))
+        return next((each.path for each in found if each.how == "found"), "")
+
+    def folder_end(self, text: str) -> str:
+        """The same for a folder."""
+        return next((end for end in _ends(text) if self.has_folder(end)), "")
 
     def inside(self, base: str, text: str) -> str | None:
         """The path relative to the root; None where it leads out of it. An absolute path may lead into the root."""
@@ -117,6 +128,12 @@ class Folder:
         return posixpath.join(current, true) if true else ""
 
 
+def _ends(text: str) -> list[str]:
+    """'b/c' and 'c' of C:\\a\\..\\b\\c and the like, the longest first."""
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in {"", ".", ".."}]
+    return ["/".join(parts[-count:]) for count in range(min(len(parts), LONGEST_END), 0, -1)]
+
+
 def _match(name: str, names: frozenset[str], folded: dict[str, str]) -> str:
     if name in names:
         return name
@@ -131,7 +148,7 @@ def _list(path: str) -> _Listing | None:
             for entry in entries:
                 if entry.is_dir():
                     folders.add(entry.name)
-                elif entry.is_file():
+                elif entry.is_file() and not entry.name.startswith(COMPANION):
                     files.add(entry.name)
     except (OSError, ValueError):  # not there, no folder, not permitted; or a name that no file can have
         return None

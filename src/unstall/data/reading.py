@@ -70,6 +70,9 @@ class Notes:
         elif resolved.how == "case":
             message = f"{quoted(text)} is there only as {quoted(resolved.path)}: upper and lower case differ."
             self.add("path_case_differs", message, origin, example)
+        elif resolved.how == "foreign":
+            message = f"{quoted(text)} is a path of another machine. {quoted(resolved.path)} is taken for it."
+            self.add("path_foreign", message, origin, example)
         elif resolved.how == "missing":
             hint = " It has backslashes, which are no separators here." if "\\" in text else ""
             self.add("image_missing", f"There is no image {quoted(text)}.{hint}", origin, example)
@@ -79,7 +82,7 @@ def quoted(value: object) -> str:
     """A value from a file as it may stand in a message: short, on one line, printable anywhere."""
     if isinstance(value, str):
         shown = value if len(value) <= MOST_SHOWN else f"{value[: MOST_SHOWN - 1]}…"
-        return repr(shown) if shown.isprintable() else ascii(shown)
+        return repr(shown).replace("\\\\", "\\") if shown.isprintable() else ascii(shown)
     return repr(value)[:MOST_SHOWN]
 
 
@@ -161,10 +164,15 @@ class Names:
 def find_in(folder: Folder, bases: Iterable[str], text: str) -> Resolved:
     """The first of these places that holds the file; by its exact name rather than by another case."""
     best = Resolved("", MISSING)
+    bases = list(bases)
     for base in bases:
         resolved = folder.find(base, text)
         if resolved.how == "found":
             return resolved
         if resolved.how == "case" or (best.how == "missing" and resolved.how == "climbs"):
             best = resolved
+    if best.how == "climbs" or (best.how == "missing" and "\\" in text):
+        ends = [folder.find_end(base, text) for base in bases]
+        longest = max(ends, key=lambda end: end.count("/"), default="")
+        return Resolved(longest, "foreign") if longest else best
     return best

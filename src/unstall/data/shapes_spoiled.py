@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+ON_WINDOWS = "C:\\Users\\anna\\photos\\"  # where tools that label images are used
 Spoil = Callable[[Path, int], str]  # the folder, and a number that sets the defects of one data set apart
 
 
@@ -65,6 +66,10 @@ def _coco(change: Callable[[dict[str, Any], int], object]) -> Spoil:
         return _relative(path, out)
 
     return give
+
+
+def _put_on_windows(image: dict[str, Any]) -> None:
+    image["file_name"] = f"{ON_WINDOWS}{image['file_name']}"
 
 
 def _coco_box(**fields: Any) -> Spoil:
@@ -205,6 +210,10 @@ SPOILED: dict[str, dict[str, Spoil]] = {
         "coco": _coco(lambda content, number: content["images"][-1 - number].update(file_name="../../outside.jpg")),
         "voc": _voc("filename", "../../outside.jpg"),
         "yolo": _names("val: images/val", "val: ../../outside"),
+    },
+    "path_foreign": {
+        "coco": _coco(lambda content, number: _put_on_windows(content["images"][-1 - number])),
+        "voc": _edited("Annotations/*.xml", lambda text: text.replace("<filename>", f"<filename>{ON_WINDOWS}")),
     },
     "record_crc_wrong": {"tfrecord": _file_bytes("*.record", _one_bit_wrong)},
     "record_keys_wrong": {"tfrecord": _record(lambda values: values.update({"image/data": values.pop("image/encoded")}))},

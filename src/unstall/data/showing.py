@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.example import DataSet
+from unstall.data.split import rows_of
 from unstall.errors import WrongInput
 
 
@@ -12,11 +13,7 @@ def chosen(data: DataSet, count: int, seed: int, class_name: str | None = None, 
     """Rows drawn at random, in the order of the data set; the same for the same seed."""
     rows = np.arange(len(data.examples))
     if split is not None:
-        splits = data.splits()
-        if split not in splits:
-            named = ", ".join(name or "(none)" for name in splits)
-            raise WrongInput(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")
-        rows = np.array(splits[split])
+        rows = np.array(rows_of(data, split))
     if class_name is not None:
         if class_name not in data.classes:
             shown = ", ".join(data.classes[:30]) + (" …" if len(data.classes) > 30 else "")

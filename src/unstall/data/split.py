@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from unstall.data.example import DataSet
+from unstall.data.reading import split_name
 from unstall.errors import WrongInput
 
 
@@ -83,8 +84,14 @@ def _wanted(count: int, shares: list[float]) -> list[float]:
 
 def only(data: DataSet, split: str) -> DataSet:
     """The examples of one split."""
+    return replace(data, examples=[data.examples[row] for row in rows_of(data, split)])
+
+
+def rows_of(data: DataSet, split: str) -> list[int]:
+    """By its name, or by another that everyone takes for it: 'valid' for 'val'."""
     splits = data.splits()
-    if split not in splits:
-        named = ", ".join(name or "(none)" for name in splits)
-        raise WrongInput(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")
-    return replace(data, examples=[data.examples[row] for row in splits[split]])
+    for name in (split, split_name(split)):
+        if name in splits:
+            return splits[name]
+    named = ", ".join(name or "(none)" for name in splits)
+    raise WrongInput(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")

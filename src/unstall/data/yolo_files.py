@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
+from unstall.data.example import Example, Flags
 from unstall.data.reading import Unparsable, lines_of, quoted, read_text
 
 MOST_YAML_BYTES = 1 << 20  # 10,000 names of classes; the parser is slow
@@ -24,6 +26,7 @@ class Settings:
     splits: dict[str, list[str]] = field(default_factory=dict)  # folders or lists of images
     names: dict[int, str] = field(default_factory=dict)
     count: int | None = None  # 'nc'
+    pose_numbers: int = 0  # of the points of a body that follow each box: 'kpt_shape', multiplied; 0 for none
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def read_settings(path: Path) -> Settings:
         splits={key: _places(key, value) for key, value in read.items() if isinstance(key, str) and key not in NO_SPLITS},
         names=_names(read.get("names", [])),
         count=_count(read.get("nc")),
+        pose_numbers=_pose_numbers(read.get("kpt_shape")),
     )
 
 
@@ -84,6 +88,12 @@ def _count(value: object) -> int | None:
     return int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,6}", value) else None
 
 
+def _pose_numbers(value: object) -> int:
+    """Of [17, 3], as pose data sets have it: 51."""
+    counts = [_count(each) for each in value] if isinstance(value, list) else []
+    return (counts[0] or 0) * (counts[1] or 0) if len(counts) == 2 else 0
+
+
 def _kind(value: object) -> str:
     """By its kind: a YAML file of a kilobyte may hold a value that takes gigabytes to print."""
     return (
@@ -101,7 +111,7 @@ def _shown(value: object) -> str:
     return quoted(value) if isinstance(value, str) else _kind(value)
 
 
-def read_labels(text: str) -> tuple[list[Label], list[tuple[int, str]]]:
+def read_labels(text: str, pose_numbers: int = 0) -> tuple[list[Label], list[tuple[int, str]]]:
     """The boxes of one image, and what is wrong: line, message."""
     labels, wrong = [], []
     for line, content in enumerate(lines_of(text), start=1):
@@ -111,16 +121,16 @@ def read_labels(text: str) -> tuple[list[Label], list[tuple[int, str]]]:
         try:
             if "_" in content:  # Python would take 1_0 for 10
                 raise ValueError
-            labels.append(_label(fields, line))
+            labels.append(_label(fields, line, pose_numbers))
         except ValueError:
             wrong.append((line, _expected(fields)))
     return labels, wrong
 
 
-def _label(fields: list[str], line: int) -> Label:
+def _label(fields: list[str], line: int, pose_numbers: int) -> Label:
     numbers = [float(text) for text in fields]
-    if len(numbers) == 5:
-        number, x, y, width, height = numbers
+    if len(numbers) == 5 or (pose_numbers and len(numbers) == 5 + pose_numbers):
+        number, x, y, width, height = numbers[:5]
         return Label(number, (x - width / 2, y - height / 2, x + width / 2, y + height / 2), line)
     if len(numbers) >= 7 and len(numbers) % 2:
         xs, ys = numbers[1::2], numbers[2::2]
@@ -142,3 +152,30 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# --- as they are written ---
+
+
+def labels_text(example: Example, kept: Flags, size: tuple[int, int]) -> str:
+    """The label file of one image, with all digits of its numbers."""
+    lines = []
+    for number, (left, top, right, bottom) in zip(example.classes[kept].tolist(), example.boxes[kept].tolist(), strict=True):
+        width, height = size
+        numbers = ((left + right) / 2 / width, (top + bottom) / 2 / height, (right - left) / width, (bottom - top) / height)
+        lines.append(" ".join([str(number), *(repr(value) for value in numbers)]) + "\n")
+    return "".join(lines)
+
+
+def settings_text(folders: Iterable[str], classes: Sequence[str]) -> str:
+    """data.yaml, for these folders of images."""
+    splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
+    if not splits:
+        splits = ["# Not divided: unstall data split makes train, val and test."]
+    names = [f"  {number}: {_in_yaml(name)}" for number, name in enumerate(classes)]
+    return "\n".join([*splits, "", f"nc: {len(names)}", "names:" if names else "names: []", *names, ""])
+
+
+def _in_yaml(name: str) -> str:
+    text: str = yaml.safe_dump(name, default_style='"', allow_unicode=False, width=1 << 30)
+    return text.strip()

@@ -18,6 +18,7 @@ from unstall.journal.reader import Journal
 LEAST_STEPS = 400  # before a loss is said to stand still
 LEAST_SECONDS = 6.0
 LEAST_READINGS = 6
+LEFT_OUT_STEPS = 50  # in a row: a loss scale that is halved at each has by then become small enough for anything that is finite
 RISEN = 3.0  # times the loss of the start, or of guessing
 FAR = 10.0  # times the loss of guessing
 STILL_THERE = 0.6  # of the loss of a while before: less, and it is on its way down
@@ -195,8 +196,17 @@ def not_finite_now(run: Course) -> bool:
         return False
     later = [group for group in run.groups if group.first > run.broke.facts["step"] and group.loss_is_finite is not None]
     again = bool(later) and later[-1].loss_is_finite is True
-    # A loss scale leaves out a step that overflows: one bad loss spoils the mean of its epoch, and nothing else.
-    return not again and not (run.model.get("loss_scaled") and run.samples)
+    # A loss scale leaves out a step that overflows: one bad loss spoils the mean of its epoch, and nothing else; unless every
+    # step is left out, and no smaller scale helps.
+    is_left_out = run.model.get("loss_scaled") and run.samples
+    return not again and (not is_left_out or nothing_moves(run))
+
+
+def nothing_moves(run: Course) -> bool:
+    """Whether no weight has changed by one bit over many steps, up to the newest sample."""
+    newest = run.samples[-1].facts
+    told = [weight for weight in newest["weights"] if weight.get("units")]
+    return bool(told) and newest["window"] >= LEFT_OUT_STEPS and all(weight["still"] == weight["units"] for weight in told)
 
 
 def ruined_weights(run: Course) -> list[dict[str, Any]]:

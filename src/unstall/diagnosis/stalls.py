@@ -88,7 +88,7 @@ class Stall:
     @property
     def is_busy(self) -> bool:
         """Whether it works, or would if it got a core: on a crowded machine threads that are ready to run must queue."""
-        ready = self._mean([host.cpu_cores + host.queued_cores for host in self._measured])
+        ready = self._mean([ready_cores(host) for host in self._measured])
         return ready is not None and ready >= BUSY_CORES
 
     @property
@@ -120,6 +120,11 @@ class Stall:
         if cores is None:
             return None
         return Evidence(f"the program uses {cores * 100:.0f} % of one core meanwhile", cores, BUSY_CORES, self.hosts)
+
+
+def ready_cores(host: HostSampled) -> float:
+    """Cores that it used, or would have used had they been free."""
+    return host.cpu_cores + host.queued_cores
 
 
 def _seconds(value: float) -> str:

@@ -40,6 +40,7 @@ class _Follower:
         self.last_end = 0.0  # of a step that was looked at
         self.rested: list[Any] = []  # what the steps that were only counted gave
         self.losses = RecentLosses()
+        self.is_between_steps = False  # callbacks of a batch are called now
         self.other_began = 0.0
 
     def follow(self, callback_list: type) -> None:
@@ -108,7 +109,10 @@ class _Follower:
                     else:  # these few lines are most of what a short step costs
                         self.rested.append(logs)
                         probe.steps_rested(len(self.rested))
-                return original(callbacks, batch, logs)
+                self.is_between_steps = True
+                result = original(callbacks, batch, logs)
+                self.is_between_steps = False
+                return result
 
             return on_train_batch_end
 
@@ -121,6 +125,7 @@ class _Follower:
         params = getattr(callbacks, "params", None) or {}
         self.losses.clear()
         self.rested.clear()
+        self.is_between_steps = False
         self.rests_until = 0.0
         self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
         self.probe.fit_began(
@@ -174,6 +179,9 @@ class _Follower:
 
     def test_begin(self, callbacks: Any, logs: Any = None) -> None:
         self.probe.phase_began("validate")
+        if self.is_between_steps:  # a callback evaluates after a batch
+            self.losses.clear()
+            self.probe.train.mean_was_reset()
 
     def test_end(self, callbacks: Any, logs: Any = None) -> None:
         self.probe.other.flush(time.monotonic())

@@ -39,7 +39,7 @@ class RecentLosses:
 
     def read(self) -> tuple[Optional[float], int]:
         """The newest that can be read without waiting, and how many steps ago it was made."""
-        index = newest_ready(self._kept)
+        index = newest_ready(self._kept) if self._kept else None
         if index is None:
             return None, 0
         return as_number(self._kept[index]), len(self._kept) - 1 - index

@@ -37,6 +37,11 @@ class StepCounter:
         self._epoch = epoch
         self._reset_mean()
 
+    def mean_was_reset(self) -> None:
+        """In the middle of an epoch: an evaluation in a callback sets Keras's metrics back."""
+        self.flush(time.monotonic())
+        self._reset_mean()
+
     def _reset_mean(self) -> None:
         self._mean_steps = 0
         self._mean_sum = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.report.counted import data_set_holds
 from unstall.report.text import print_clean
 
 if TYPE_CHECKING:
@@ -67,11 +68,12 @@ def printable(text: str) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    looked = f"{plain['images']:,} images" if plain["images_looked_at"] else f"{plain['images']:,} images not looked at"
     words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
     told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
-    size = f"{looked}, {plain['boxes']:,} boxes, {len(plain['classes'])} classes"
+    size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
+    if plain["images"] and not plain["images_looked_at"]:
+        size += ", the images themselves not looked at"
     return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
 
 
@@ -85,22 +87,21 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
 
 
 def show_stats(told: dict[str, Any], out: Console) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
     empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
     print_line(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
-    classes = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    classes = _figures(out)
     for name in ("class", "boxes", "images", "median side"):
-        classes.add_column(name, justify="left" if name == "class" else "right")
+        _add_column(classes, name, is_first=name == "class")
     for row in told["classes"][:CLASSES]:
         side = "" if row["median_side"] is None else f"{row['median_side']:,.0f} px"
         classes.add_row(row["class"], f"{row['boxes']:,}", f"{row['images']:,}", side)
     if len(told["classes"]) > CLASSES:
         classes.add_row(f"and {len(told['classes']) - CLASSES} more", "", "", "")
     print_clean(out, classes)
-    print_clean(out, _spreads(told))
+    print_clean(out, _spreads(told, out))
     sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
     print_line(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
     for row in told["outliers"][:OUTLIERS]:
@@ -108,32 +109,42 @@ def show_stats(told: dict[str, Any], out: Console) -> None:
             out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
         )
     if told["anchors"]:
-        print_clean(out, _anchors(told))
+        print_clean(out, _anchors(told, out))
     if len(told["anchors"]) == 1:
         better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in told["anchors"][0]["better"])
         print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
 
 
-def _spreads(told: dict[str, Any]) -> Table:
+def _figures(out: Console) -> Table:
     from rich.table import Table
 
+    return Table(box=None, padding=(0, 3 if out.width >= 80 else 1, 0, 0), header_style="dim")
+
+
+def _add_column(table: Table, name: str, is_first: bool = False) -> None:
+    """On a narrow terminal the name in the first column is broken, never a number."""
+    if is_first:
+        table.add_column(name, overflow="fold", min_width=14)
+    else:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def _spreads(told: dict[str, Any], out: Console) -> Table:
     columns = ("mean", "0%", "5%", "50%", "95%", "100%")
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column("")
+    table = _figures(out)
+    _add_column(table, "", is_first=True)
     for name in columns:
-        table.add_column({"0%": "least", "50%": "median", "100%": "most"}.get(name, name), justify="right")
+        _add_column(table, {"0%": "least", "50%": "median", "100%": "most"}.get(name, name))
     for key, name in SPREADS.items():
         if told[key]:
             table.add_row(name, *(f"{told[key][column]:,.4g}" for column in columns))
     return table
 
 
-def _anchors(told: dict[str, Any]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+def _anchors(told: dict[str, Any], out: Console) -> Table:
+    table = _figures(out)
     for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
-        table.add_column(name, justify="left" if name == "anchors of" else "right")
+        _add_column(table, name, is_first=name == "anchors of")
     for row in told["anchors"]:
         by_size = (
             f"{row['recall_by_size'][size]:.0%}" if size in row["recall_by_size"] else "" for size in ("small", "medium", "large")

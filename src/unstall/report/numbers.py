@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.loops import facts
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
     CheckpointSaved,
@@ -95,11 +96,14 @@ def _losses(journal: Journal) -> list[float]:
 def numerics(journal: Journal) -> dict[str, Any]:
     train = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     losses = _losses(journal)
-    bad = next((group for group in train if group.loss_is_finite is False), None)
+    known = [group for group in train if group.loss_is_finite is not None]
+    bad = [group.first for group in known if not group.loss_is_finite]
+    bad += [int(seen.facts["step"]) for seen in facts(journal, "not_finite")]  # looked at more closely than groups of steps
     last_epoch = journal.last(EpochEnded)
     return {
         "first_loss": losses[0] if losses else None,
         "last_loss": losses[-1] if losses else None,
-        "not_finite_since_step": bad.first if bad else None,
+        "not_finite_since_step": min(bad, default=None),
+        "is_finite_now": bool(known[-1].loss_is_finite) if known else None,
         "last_epoch": last_epoch.logs if last_epoch else {},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from unstall.report.data_text import print_line, printable
@@ -59,4 +60,4 @@ def show_suggested(plain: dict[str, Any], out: Console) -> None:
     for name, value in plain["settings"].items():
         table.add_row(name, Text(printable(shown(value)), style="cyan"), Text(printable(plain["why"].get(name, "")), style="dim"))
     print_clean(out, table)
-    print_line(out, Text(f"{plain['file']} was written. Next: unstall train --config {plain['file']}"))
+    print_line(out, Text(f"{plain['file']} was written. Next: unstall train --config {shlex.quote(plain['file'])}"))

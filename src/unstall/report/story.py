@@ -31,6 +31,7 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 from unstall.masking import masked_command
 from unstall.report.numbers import memory_use, numerics, time_split
+from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
@@ -122,7 +123,8 @@ def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
     rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
     told = {row["missing"] for row in rows}
-    failures = [event for event in journal.of(SampleFailed) if event.missing not in told and not _seen_later(journal, event)]
+    failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
+    failures = [event for event in failures if not _seen_later(journal, event)]
     failed = {(event.missing, event.cure): event for event in failures}
     rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
     rows += [

@@ -175,9 +175,11 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("memory", text))
     numbers = story["numerics"]
     if numbers["first_loss"] is not None:
-        text = f"loss {numbers['first_loss']:.4g} → {numbers['last_loss']:.4g}"
-        if numbers["not_finite_since_step"] is not None:
-            text += f", not finite since step {numbers['not_finite_since_step']}"
+        first, last, broke = numbers["first_loss"], numbers["last_loss"], numbers["not_finite_since_step"]
+        text = f"loss {first:.4g} → {last:.4g}"
+        if broke is not None:
+            is_broken = numbers.get("is_finite_now") is False
+            text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     named = [(label, story.get(label)) for label in ("run", "report")]

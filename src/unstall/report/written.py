@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.report.counted import data_set_holds
 from unstall.report.text import console
 
 
@@ -12,9 +13,8 @@ def show(done: dict[str, Any]) -> None:
 
     out = console()
     splits = ", ".join(f"{name or 'undivided'} {count:,}" for name, count in done["splits"].items())
-    out.print(
-        Text(f"{done['images']:,} images, {done['boxes']:,} boxes, {len(done['classes']):,} classes ({splits})"), soft_wrap=True
-    )
+    holds = data_set_holds(done["images"], done["boxes"], len(done["classes"]))
+    out.print(Text(f"{holds} ({splits})"), soft_wrap=True)
     out.print(Text(f"{done['from']['format']} → {done['to']['format']}: {done['to']['path']}"), soft_wrap=True)
     for what, count in done["lost"].items():
         out.print(

@@ -18,6 +18,7 @@ from unstall.journal.events import Event, Frame, SampleFailed, StackSampled, Thr
 
 PYTHON_TIMEOUT_S = 5.0
 NATIVE_TIMEOUT_S = 20.0
+GONE = ": it is gone"  # a process that ended while it was looked at: nothing is hidden by that
 MOST_FRAMES = 120
 MOST_THREADS = 200
 
@@ -90,11 +91,22 @@ def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
     lowered = stderr.lower()
     if "permission" in lowered or "operation not permitted" in lowered or "eperm" in lowered:
         return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", ptrace_cure())
-    if "no such process" in lowered or not Path(f"/proc/{pid}").exists():
-        return _failed(native, f"process {pid}: it is gone", "")
+    if "no such process" in lowered or _has_ended(pid):
+        return _failed(native, f"process {pid}{GONE}", "")
     if "python" in lowered and ("version" in lowered or "interpreter" in lowered):
         return _failed(native, f"process {pid} runs no Python that py-spy can read: {text}", "")
     return _failed(native, f"py-spy: {text}", "")
+
+
+def _has_ended(pid: int) -> bool:
+    """Also while its parent has not yet taken note: then its program cannot be told any more."""
+    try:
+        Path(f"/proc/{pid}/exe").readlink()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def ptrace_cure() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,6 +97,6 @@ def _made(out: str) -> RunFolder:
 def _refuse_taken(out: str) -> None:
     folder = Path(out)
     if RunFolder(folder).settings_path.exists():
-        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
+        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")

@@ -196,7 +196,7 @@ class Course:
 
     def resume_command(self) -> str:
         known = self.run.path.parent == remembered.path().parent
-        return f"unstall train --resume {self.run.name if known else self.run.path}"
+        return f"unstall train --resume {shlex.quote(self.run.name if known else str(self.run.path))}"
 
     def _end_is_wanted(self, bedside: Bedside) -> bool:
         """Somebody has asked for it; the worker heard of it, or was gone already."""

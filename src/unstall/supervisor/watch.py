@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.memory import is_filling, room, seconds_left
-from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
 from unstall.journal.events import (
     Event,
     FrameworkLoaded,
@@ -253,18 +253,18 @@ class Watch:
         return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
 
     def _idle_s(self, now: float) -> float:
-        """For how long the process tree has used next to no CPU, up to now."""
+        """For how long the process tree has used next to no CPU, and waited for none, up to now."""
         idle = 0.0
         for host in reversed(self.journal.of(HostSampled)):
-            if host.interval_s <= 0 or host.cpu_cores >= BUSY_CORES:
+            if host.interval_s <= 0 or ready_cores(host) >= BUSY_CORES:
                 break
             idle += host.interval_s
         return idle
 
     def _idle_since(self) -> float:
-        """When the process tree was last seen to use the CPU, or was first looked at."""
+        """When the process tree was last seen to use the CPU or to queue for it, or was first looked at."""
         hosts = self.journal.of(HostSampled)
-        busy = next((host.at for host in reversed(hosts) if host.cpu_cores >= BUSY_CORES), None)
+        busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
     def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: clocks.Limit) -> None:

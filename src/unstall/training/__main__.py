@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from unstall.report.streams import print_what_the_stream_has
 from unstall.runs import RunFolder
 from unstall.training.worker import work
 
@@ -14,6 +15,7 @@ def main() -> int:
     if len(arguments) != 1:
         sys.stderr.write("unstall: Expected the folder of a run. Usage: python -m unstall.training RUN_FOLDER [--quiet]\n")
         return 2
+    print_what_the_stream_has()
     return work(RunFolder(Path(arguments[0]).resolve()), is_quiet="--quiet" in sys.argv)
 
 

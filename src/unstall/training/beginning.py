@@ -15,6 +15,7 @@ from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
 from unstall.memory.layers import batch_shapes
+from unstall.report.counted import counted
 from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
@@ -112,7 +113,7 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
     detector = begun.step.detector
     shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
     telling.record(fingerprint_of(learned.train), detector, shapes)
-    images = f"{len(learned.train.examples):,} images of {len(learned.classes)} classes"
+    images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
     say(f"{settings.model} on {begun.backend}, {where}: {images}; {learned.remark}.")
     if saved is None:
         return

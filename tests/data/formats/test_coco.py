@@ -122,6 +122,43 @@ def test_images_missing_in_another_case_and_outside(tmp_path: Path) -> None:
     assert "'B.JPG' is there only as 'b.jpg'" in finding(data, "path_case_differs")
 
 
+@pytest.mark.parametrize(
+    "said", ["/home/anna/photos/a.jpg", "C:\\photos\\a.jpg", "../../upload/photos/a.jpg", "photos\\a.jpg", ".\\photos\\a.jpg"]
+)
+def test_a_path_of_another_machine_leads_to_the_file_with_the_longest_end(tmp_path: Path, said: str) -> None:
+    content = coco_text([coco_image(1, said)], [coco_box(1)], CATS)
+    put(tmp_path, {"a.json": content, "images/photos/a.jpg": b"x", "a.jpg": b"another", "photos.jpg": b"x"})
+    data = formats.read(tmp_path)
+    assert problems(data) == ["path_foreign"]
+    assert data.examples[0].image is not None
+    assert data.examples[0].image.path == tmp_path / "images/photos/a.jpg"
+
+
+def test_ids_as_pandas_writes_them_and_sizes_as_text(tmp_path: Path) -> None:
+    images = [{"id": 1.0, "file_name": "a.jpg", "width": "64", "height": "48.0"}, {"id": 2.0, "file_name": "b.jpg", "width": "?"}]
+    boxes = [{"image_id": 1, "category_id": 7.0, "bbox": [1, 2, 3, 4]}, {"image_id": 2.0, "category_id": 7, "bbox": [1, 2, 3, 4]}]
+    content = coco_text(images, boxes, [{"id": 7.0, "name": "cat"}])
+    put(tmp_path, {"a.json": content, "a.jpg": b"x", "b.jpg": b"x"})
+    data = formats.read(tmp_path)
+    assert not problems(data)
+    assert (data.box_count, data.class_numbers) == (2, (7,))
+    assert (data.examples[0].width, data.examples[0].height) == (64, 48)
+
+
+def test_an_id_that_is_no_whole_number_is_named(tmp_path: Path) -> None:
+    categories = [{"id": 1.5, "name": "half"}, {"id": float("inf"), "name": "all"}, {"id": 1, "name": "one"}]
+    put(tmp_path, {"a.json": coco_text([coco_image(1, "a.jpg")], [coco_box(1)], categories), "a.jpg": b"x"})
+    data = formats.read(tmp_path)
+    assert data.classes == ("one",)
+    assert [str(each.origin) for each in data.findings] == ["a.json: categories[0]", "a.json: categories[1]"]
+
+
+def test_the_layout_of_fiftyone(tmp_path: Path) -> None:
+    content = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], CATS)
+    put(tmp_path, {"labels.json": content, "data/a.jpg": b"x"})
+    assert formats.read(tmp_path).examples[0].image is not None
+
+
 def test_no_image_at_all_is_said_once(tmp_path: Path) -> None:
     images = [coco_image(number, f"{number}.jpg") for number in range(50)]
     put(tmp_path, {"a.json": coco_text(images, [coco_box(number) for number in range(50)], CATS)})

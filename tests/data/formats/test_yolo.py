@@ -85,6 +85,30 @@ def test_a_polygon_is_its_extent(tmp_path: Path) -> None:
     assert data.examples[0].boxes.tolist() == [[16, 24, 48, 48]]
 
 
+@pytest.mark.parametrize(("shape", "points"), [("[17, 3]", 51), ("[4, 2]", 8)])
+def test_the_points_of_a_body_behind_a_box_are_no_polygon(tmp_path: Path, shape: str, points: int) -> None:
+    line = BOX.strip() + " 0.9" * points + "\n"
+    files = pairs("images/a", text=line) | {"data.yaml": f"train: images\nkpt_shape: {shape}\nnames: [person]\n"}
+    data = formats.read(put(tmp_path, files))
+    assert problems(data) == []
+    assert data.examples[0].boxes.tolist() == [[24, 12, 40, 36]]
+
+
+@pytest.mark.parametrize("root", ["/kaggle/input/cats/", "C:\\\\cats\\\\", "../../elsewhere/"])
+def test_folders_of_another_machine_are_taken_by_their_ends(tmp_path: Path, root: str) -> None:
+    yaml = f'train: "{root}images/train"\nval: "{root}images/val"\nnames: [cat]\n'
+    files = pairs("images/train/a", "images/val/b") | {"data.yaml": yaml}
+    data = formats.read(put(tmp_path, files))
+    assert [example.split for example in data.examples] == ["train", "val"]
+    assert set(problems(data)) == {"path_foreign"}
+
+
+def test_companions_of_files_that_macos_writes_are_passed_over(tmp_path: Path) -> None:
+    files = pairs("images/a") | {"images/._a.jpg": b"\0\5\x16\7", "labels/._a.txt": b"\0", "classes.txt": "cat\n"}
+    data = formats.read(put(tmp_path, files))
+    assert [example.name for example in data.examples] == ["a.jpg"] and problems(data) == []
+
+
 def test_wrong_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     text = (
         BOX

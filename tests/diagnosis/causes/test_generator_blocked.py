@@ -1,5 +1,7 @@
 """generator_blocked: the program's own input code stands still, and everything waits for it."""
 
+import pytest
+
 from tests.diagnosis.builders import (
     T0,
     host,
@@ -72,6 +74,25 @@ def test_found_in_the_main_thread_itself_where_python_fetches_the_batch() -> Non
     assert isinstance(verdict, Found)
     assert verdict.where == "data.py:12"
     assert "a queue" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "cure"),
+    [
+        ("multiprocessing/pool.py", "wait", "ProcessPoolExecutor"),
+        ("queue.py", "get", "what fills the queue is still alive"),
+        ("subprocess.py", "_wait", "communicate()"),
+    ],
+)
+def test_the_first_advice_is_for_what_it_waits_for(file: str, function: str, cure: str) -> None:
+    waits = thread(
+        py(f"{PYTHON_LIB}/{file}", function, 3),
+        py("loader.py", "fetch", 5),
+        lib("tensorflow/python/data/ops/from_generator_op.py", "generator_py_func", 198),
+    )
+    verdict = generator_blocked.examine(stall_with(*(stacks(FIT, waits, at=at) for at in (109, 110, 111))))
+    assert isinstance(verdict, Found)
+    assert cure in verdict.do[0]
 
 
 def test_clear_when_the_input_code_moves_between_samples() -> None:

@@ -3,7 +3,20 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started, steps
-from tests.diagnosis.number_builders import broke, falling, guessing, losses, model, not_finite, run, weight, weights
+from tests.diagnosis.number_builders import (
+    array,
+    batch,
+    broke,
+    falling,
+    guessing,
+    loss,
+    losses,
+    model,
+    not_finite,
+    run,
+    weight,
+    weights,
+)
 from unstall.diagnosis.causes import gradients_exploding
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event
@@ -38,6 +51,17 @@ def test_found_when_the_loss_stays_far_above_guessing() -> None:
     assert isinstance(verdict_of(leap(0.02, rate=0.001), far, optimizer="Adam"), Found)
     falls = losses(5e9, *[4e9 * 0.3**index for index in range(18)])
     assert isinstance(verdict_of(leap(0.02, rate=0.001), falls, optimizer="Adam"), Clear)
+
+
+def test_targets_in_pixels_are_named_and_scaling_them_comes_first() -> None:
+    pixels = batch(array("y", min=0.2, max=1333.0, mean=660.0, rms=768.0, whole=False))
+    told = verdict_of(pixels, leap(9000), broke(1), not_finite(), losses=[loss("meansquarederror")])
+    assert isinstance(told, Found)
+    assert "The targets reach 1,333" in told.summary and told.do[0].startswith("scale the targets")
+    numbers = batch(array("y", min=0.0, max=999.0, mean=500.0, rms=577.0, whole=True))
+    told = verdict_of(numbers, leap(9000), broke(1), not_finite())
+    assert isinstance(told, Found)
+    assert "targets reach" not in told.summary and "clipnorm" in told.do[0]  # numbers of classes
 
 
 def test_clear_when_large_gradients_are_clipped_and_it_learns() -> None:

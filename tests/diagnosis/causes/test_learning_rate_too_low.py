@@ -35,6 +35,24 @@ def test_found_when_a_decay_has_eaten_it_up_at_once() -> None:
     assert "decay_steps" in verdict.do[1]
 
 
+def sinking(last: float, still: int, window: int = 600) -> list[Event]:
+    """A rate that a callback lowers and lowers, and how many of 32 units have not changed in the newest window."""
+    unmoved = weight(step=0.0, moved=0.04, units=32, still=still)
+    return [weights(2, 2, weight(step=1e-4), rate=1e-3), weights(20, 2900, unmoved, rate=last, window=window)]
+
+
+def test_found_when_the_rate_has_sunk_after_all_was_well() -> None:
+    verdict = verdict_of(sinking(1e-33, still=32), falling())
+    assert isinstance(verdict, Found)
+    assert "no weight has changed by one bit in 600 steps" in verdict.summary
+    assert "min_lr" in verdict.do[0]
+
+
+def test_clear_while_anything_still_moves_or_for_the_last_steps_of_a_schedule() -> None:
+    assert isinstance(verdict_of(sinking(1e-10, still=31), falling()), Clear)
+    assert isinstance(verdict_of(sinking(0.0, still=32, window=40), falling()), Clear)
+
+
 def test_clear_for_a_warm_up_that_begins_near_zero() -> None:
     assert isinstance(verdict_of(moving(1e-8, (1e-10, 1e-9, 1e-8)), stuck(2.34)), Clear)
 

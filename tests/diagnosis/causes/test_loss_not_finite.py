@@ -56,6 +56,15 @@ def test_clear_when_a_loss_scale_left_the_bad_step_out() -> None:
     assert isinstance(loss_not_finite.examine(run(model(loss_scaled=True), broke(2), not_finite(), fine)), Clear)
 
 
+def test_found_where_a_loss_scale_has_left_out_every_step() -> None:
+    unmoved = weights(19, 1800, weight(step=0.0, moved=0.0, units=32, still=32), window=400)
+    verdict = loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), unmoved))
+    assert isinstance(verdict, Found)
+    assert "no weight changes" in verdict.summary and "float32" in verdict.do[0]
+    moved = weights(19, 1800, weight(step=0.001, moved=0.1, units=32, still=3), window=400)
+    assert isinstance(loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), moved)), Clear)
+
+
 def test_clear_when_the_loss_is_finite_again() -> None:
     again = steps(2001, 2200, at=25, loss=0.3)
     assert isinstance(loss_not_finite.examine(run(model(), broke(700), not_finite(), again, weights(24, 2100, weight()))), Clear)

@@ -113,6 +113,9 @@ def test_found_for_an_evaluate_outside_of_a_fit() -> None:
     verdict = validation_endless.examine(alone)
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:90"
+    assert (
+        "without `steps` nothing says where to stop" in verdict.summary and "give steps:" in verdict.do[1]
+    )  # as evaluate calls it
 
 
 def test_unknown_without_any_phase() -> None:

@@ -39,7 +39,7 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from unstall.data.coco_json import MOST_JSON_BYTES, Decoded, decode
+from unstall.data.coco_json import MOST_JSON_BYTES, Decoded, Id, decode
 from unstall.data.columns import Columns, with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.folder import Folder
@@ -158,8 +158,8 @@ class _Reader:
             path, "coco", tuple(self.classes), tuple(self.numbers), self.examples, tuple(self.notes.findings), tuple(files)
         )
 
-    def _rows(self, decoded: Decoded, file: str) -> dict[int | str, int]:
-        rows: dict[int | str, int] = {}
+    def _rows(self, decoded: Decoded, file: str) -> dict[Id, int]:
+        rows: dict[Id, int] = {}
         for row, image in enumerate(decoded.images):
             if image.id in rows:
                 first = decoded.image_indexes[rows[image.id]]
@@ -170,9 +170,9 @@ class _Reader:
                 rows[image.id] = row
         return rows
 
-    def _class_indexes(self, decoded: Decoded, file: str) -> dict[int, int]:
+    def _class_indexes(self, decoded: Decoded, file: str) -> dict[int | float, int]:
         """Category id to index. The classes of a further file are those of the first where their names are the same."""
-        indexes: dict[int, int] = {}
+        indexes: dict[int | float, int] = {}
         origin = Origin(file, field="categories")
         earlier = {name: index for index, name in reversed(list(enumerate(self.classes)))}
         for category in sorted(decoded.categories, key=lambda category: category.id):
@@ -184,7 +184,7 @@ class _Reader:
             if index is None:
                 index = len(self.classes)
                 self.classes.append(category.name)
-                self.numbers.append(category.id)
+                self.numbers.append(int(category.id))
             elif self.numbers[index] != category.id:
                 message = f"{quoted(category.name)} has the id {category.id} here, and {self.numbers[index]} in another file."
                 self.notes.add("label_map_duplicates", message, origin)
@@ -194,7 +194,7 @@ class _Reader:
         self.notes.add_background(names, origin)
         return indexes
 
-    def _columns(self, decoded: Decoded, rows: dict[int | str, int], indexes: dict[int, int], file: str) -> Columns:
+    def _columns(self, decoded: Decoded, rows: dict[Id, int], indexes: dict[int | float, int], file: str) -> Columns:
         annotations, count = decoded.annotations, len(decoded.annotations)
         row = np.fromiter((rows.get(entry.image_id, -1) for entry in annotations), np.int32, count)
         boxes = np.fromiter(chain.from_iterable(entry.bbox for entry in annotations), np.float64, 4 * count).reshape(-1, 4)
@@ -205,7 +205,7 @@ class _Reader:
             message = f"There is no image with the id {quoted(annotations[index].image_id)}; the box is left out."
             self.notes.add("image_missing", message, Origin(file, field=f"annotations[{lines[index]}].image_id"))
         for index in np.flatnonzero((classes < 0) & (row >= 0)).tolist():
-            message = f"There is no category with the id {annotations[index].category_id}."
+            message = f"There is no category with the id {quoted(annotations[index].category_id)}."
             image = decoded.images[row[index]]
             origin = Origin(file, field=f"annotations[{lines[index]}].category_id")
             self.notes.add("class_unknown", message, origin, image.file_name)
@@ -227,7 +227,7 @@ class _Reader:
             self.notes.add("image_missing", message, Origin(file, field="images"))
         for row, (image, resolved) in enumerate(zip(decoded.images, found, strict=True)):
             place = f"images[{decoded.image_indexes[row]}]"
-            name = self.names.unique(image.file_name, split)
+            name = self.names.unique(resolved.path if resolved.how == "foreign" else image.file_name, split)
             if resolved.how != "found" and not is_without_images:
                 self.notes.add_unresolved(resolved, image.file_name, Origin(file, field=f"{place}.file_name"), name)
             source = ImageSource(self.folder.root / resolved.path) if resolved.path else None
@@ -248,7 +248,7 @@ class _Reader:
         )
         wanted = [beside] if beside not in {"", "annotations"} else []
         wanted += [place for kind in kinds if kind for place in (kind, f"images/{kind}", f"{kind}/images")]
-        wanted += ["images", "JPEGImages", "", beside]
+        wanted += ["images", "JPEGImages", "data", "", beside]
         return [place for place in dict.fromkeys(wanted) if self.folder.has_folder(place)]
 
 
@@ -256,8 +256,10 @@ def _area(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else float("nan")
 
 
-def _whole_number(value: int | float | None) -> int | None:
-    """A size; None where it is none."""
+def _whole_number(value: int | float | str | None) -> int | None:
+    """A size; None where it is none, so that the image itself is asked."""
+    if isinstance(value, str):
+        value = float(value) if re.fullmatch(r"\d{1,9}(\.\d*)?", value.strip()) else None
     return round(value) if value is not None and abs(value) < 1e9 else None
 
 

@@ -266,6 +266,10 @@ class _Reader:
         first = find_in(self.folder, part.image_folders, said) if said else Resolved("", "missing")
         if first.how == "found":
             return first, said
+        if first.how == "foreign":
+            name = PurePosixPath(first.path).name
+            self.notes.add_unresolved(first, said, origin, name)
+            return first, name
         if first.how == "climbs":
             self.notes.add_unresolved(first, said, origin, key)
         stem = posixpath.basename(key)

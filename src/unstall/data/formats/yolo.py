@@ -3,7 +3,8 @@
 What it is
 ----------
 A line for each box: class, centre x, centre y, width, height, all but the class divided by the size of the image. A line with
-more points is a polygon; its box is its extent. Classes are numbered from 0 and named in `data.yaml` or `classes.txt`.
+more points is a polygon; its box is its extent. Where `data.yaml` has `kpt_shape`, the points of a body may follow
+a box; they are passed over. Classes are numbered from 0 and named in `data.yaml` or `classes.txt`.
 
 How it is recognised
 --------------------
@@ -35,11 +36,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from unstall.data import class_lists
 from unstall.data.columns import example as make_example
-from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
+from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.folder import Folder, Resolved
 from unstall.data.headers import header
 from unstall.data.reading import (
@@ -57,7 +57,7 @@ from unstall.data.reading import (
     split_name,
 )
 from unstall.data.writing import Writing, image_size
-from unstall.data.yolo_files import Label, Settings, is_settings, read_labels, read_settings
+from unstall.data.yolo_files import Label, Settings, is_settings, labels_text, read_labels, read_settings, settings_text
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 
@@ -147,16 +147,19 @@ class _Reader:
         self._classes: list[str] = []
         self._numbers: list[int] = []
         self._used: set[str] = set()  # label files
+        self._pose_numbers = 0
 
     def read_settings(self, file: str) -> Settings:
         if not file:
             return Settings()
         self._files.append(file)
         try:
-            return read_settings(self.folder.root / file)
+            settings = read_settings(self.folder.root / file)
         except (Unparsable, OSError) as error:
             self.notes.add_unparsable(error, file)
             return Settings()
+        self._pose_numbers = settings.pose_numbers
+        return settings
 
     def read_classes(self, settings: Settings, labels: Path | None) -> None:
         listed = class_lists.find(self.folder, CLASS_LISTS)
@@ -201,23 +204,22 @@ class _Reader:
         if not found:
             images = self.folder.walk("", IMAGE_ENDINGS)
             found = [(_name_of(image), _split_of(image), Resolved(image, "found")) for image in images]
-        without: dict[str, list[str]] = {}  # split to its images without a label file
+        without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
         for number, (name, split, resolved) in enumerate(found):
             if self._progress:
                 self._progress("reading labels", number, len(found))
             counts[split] = counts.get(split, 0) + 1
             if not self._add_example(name, split, resolved):
-                without.setdefault(split, []).append(self.examples[-1].name)
-        for split, names in without.items():
-            if len(names) == counts[split]:
+                without.setdefault(split, []).append(self.examples[-1])
+        for split, examples in without.items():
+            if len(examples) == counts[split]:
                 message = f"No image of {split or 'the data set'} has a label file. Expected labels/a.txt for images/a.jpg."
                 self.notes.add("annotation_missing", message, Origin(split or "."))
                 continue
-            for name in names:
-                self.notes.add(
-                    "annotation_missing", "This image has no label file: it is taken as one without boxes.", Origin(name), name
-                )
+            for example in examples:
+                message = "This image has no label file: it is taken as one without boxes."
+                self.notes.add("annotation_missing", message, example.origin, example.name)
         self._note_labels_left()
 
     def _images_of(self, settings: Settings) -> Iterator[tuple[str, str, Resolved]]:
@@ -235,6 +237,10 @@ class _Reader:
             # Roboflow writes ../train/images for train/images; Ultralytics takes that, too.
             stripped = self.folder.inside(base, re.sub(r"^(\.\./)+", "", place))
             inside = stripped if stripped and self.folder.has_folder(stripped) else inside
+        if inside is None and self.folder.folder_end(place):
+            inside = self.folder.folder_end(place)
+            message = f"{quoted(place)} is a path of another machine. {quoted(inside)} is taken for it."
+            self.notes.add("path_foreign", message, Origin(self._files[0], field=key))
         if inside is not None and inside.lower().endswith(".txt") and self.folder.find("", inside).how == "found":
             yield from self._listed_images(inside, base, split)
         elif inside is not None and self.folder.has_folder(inside):
@@ -263,7 +269,7 @@ class _Reader:
             resolved = find_in(self.folder, bases, text)
             if resolved.how != "found":
                 self.notes.add_unresolved(resolved, text, Origin(file, number), text)
-            yield text.removeprefix("./"), split, resolved
+            yield resolved.path if resolved.how == "foreign" else text.removeprefix("./"), split, resolved
 
     def _add_example(self, name: str, split: str, resolved: Resolved) -> bool:
         """Whether it has a label file."""
@@ -297,7 +303,7 @@ class _Reader:
 
     def _labels(self, file: str, example: str) -> list[Label]:
         try:
-            labels, wrong = read_labels(read_text(self.folder.root / file))
+            labels, wrong = read_labels(read_text(self.folder.root / file), self._pose_numbers)
         except (Unparsable, OSError) as error:
             self.notes.add_unparsable(error, file, example)
             return []
@@ -361,8 +367,8 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
             writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
         labels = path / label_file(image)
         writing.make_folder(labels.parent)
-        labels.write_text(_lines(example, kept, size), encoding="utf-8")
-    (path / "data.yaml").write_text(_settings(data), encoding="utf-8")
+        labels.write_text(labels_text(example, kept, size), encoding="utf-8")
+    (path / "data.yaml").write_text(settings_text(folders.values(), data.classes), encoding="utf-8")
     return dict(writing.lost)
 
 
@@ -371,26 +377,3 @@ def _image_folders(data: DataSet) -> dict[str, str]:
     splits = data.splits()
     undivided = f"images/{UNDIVIDED}" if any(splits) else "images"
     return {split: f"images/{re.sub(NOT_IN_NAMES, '_', split)}" if split else undivided for split in splits}
-
-
-def _lines(example: Example, kept: Flags, size: tuple[int, int]) -> str:
-    lines = []
-    for number, (left, top, right, bottom) in zip(example.classes[kept].tolist(), example.boxes[kept].tolist(), strict=True):
-        width, height = size
-        numbers = ((left + right) / 2 / width, (top + bottom) / 2 / height, (right - left) / width, (bottom - top) / height)
-        lines.append(" ".join([str(number), *(repr(value) for value in numbers)]) + "\n")
-    return "".join(lines)
-
-
-def _settings(data: DataSet) -> str:
-    folders = _image_folders(data).values()
-    splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
-    if not splits:
-        splits = ["# Not divided: unstall data split makes train, val and test."]
-    names = [f"  {number}: {_quoted(name)}" for number, name in enumerate(data.classes)]
-    return "\n".join([*splits, "", f"nc: {len(names)}", "names:" if names else "names: []", *names, ""])
-
-
-def _quoted(name: str) -> str:
-    text: str = yaml.safe_dump(name, default_style='"', allow_unicode=False, width=1 << 30)
-    return text.strip()

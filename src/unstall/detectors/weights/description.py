@@ -7,6 +7,7 @@ into torchvision as it is, whatever reads safetensors shows it rightly, and to t
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -55,7 +56,7 @@ def described(path: Path | str) -> tuple[Checkpoint, Description]:
     if checkpoint.written_by != "Unstall":
         raise WrongInput(
             f"'{path}' was written by {checkpoint.written_by}, and does not say which detector it is of. "
-            f"Import it first: unstall weights import {path}"
+            f"Import it first: unstall weights import {shlex.quote(str(path))}"
         )
     return checkpoint, description_of(checkpoint)
 

@@ -7,6 +7,7 @@ save(detector, "weights.safetensors", class_names=("cat", "dog"))
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -60,7 +61,7 @@ def load(detector: Detector, path: Path | str) -> Fit:
     if not fit.is_of_this:
         raise WrongInput(
             f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
-            f"What it would fit: unstall weights import {path}"
+            f"What it would fit: unstall weights import {shlex.quote(str(path))}"
         )
     try:
         for key, name in fit.taken.items():

@@ -36,7 +36,7 @@ from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import ErrorRaised, SampleFailed
 from unstall.journal.reader import Journal
 
-EXPLAINS = ()
+EXPLAINS = ("callback_blocked",)
 
 _DO = (
     "give every process the same number of steps, and the same operations in the same order",

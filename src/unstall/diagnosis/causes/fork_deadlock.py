@@ -31,7 +31,7 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown
 from unstall.journal.events import ChildSeen, Frame, SampleFailed, ThreadStack
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("generator_blocked", "lock_deadlock", "thread_pool_exhausted")
+EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock", "thread_pool_exhausted")
 
 _FORK = ("multiprocessing/popen_fork.py", "multiprocessing/popen_forkserver.py")
 _FRAMEWORKS = (

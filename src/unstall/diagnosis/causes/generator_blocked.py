@@ -47,6 +47,15 @@ _MACHINERY = (
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
 _OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes")
+# What is often behind such a wait, and cures it better than a timeout.
+_CURES = {
+    "a pool of worker processes": "use concurrent.futures.ProcessPoolExecutor, which raises when a worker dies:"
+    " a multiprocessing.Pool waits for ever for the work of a dead one",
+    "a queue": "see that what fills the queue is still alive: a thread that died of an error leaves it empty",
+    "a queue between processes": "see that what fills the queue is still alive: a process that died of an error leaves it empty",
+    "another process": "read what the process prints (communicate()), or send it to DEVNULL:"
+    " a pipe that nobody reads fills up, and the process stops",
+}
 _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing that make nothing
 
 
@@ -63,11 +72,12 @@ def examine(journal: Journal) -> Verdict:
     for still in standing:
         frames = input_frames(still.thread)
         if frames and waits_for(still.thread, still.call) != "room in a queue":
-            return _found(journal, stall, still, frames, "Your input code has not given a batch")
+            return _found(journal, stall, still, frames, "Your input code has not given a batch", "the input's thread")
     for still in standing:
         frames = loop_frames(journal, stall, still)
         if frames:
-            return _found(journal, stall, still, frames, "Your training loop has not got its next batch")
+            what = "Your training loop has not come to its next step"
+            return _found(journal, stall, still, frames, what, "the thread that trains")
     return Clear("no thread stands in the program's own input code")
 
 
@@ -120,7 +130,7 @@ def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> boo
     return False
 
 
-def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str) -> Found:
+def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str, who: str) -> Found:
     folder = program_folder(journal)
     place = where(frames[0], folder)
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
@@ -128,7 +138,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], wh
     count = len(still.samples)
     evidence = [
         Evidence(
-            f"the input's thread{process} stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
+            f"{who}{process} stands in {frames[0]['function']} at {place} ({count} of {count} samples)",
             place,
             None,
             still.samples,
@@ -143,11 +153,17 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], wh
         summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",
         evidence=tuple(evidence),
         do=(
+            *cures(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",
         ),
         where=place,
     )
+
+
+def cures(still: Still) -> tuple[str, ...]:
+    cure = _CURES.get(waits_for(still.thread, still.call) or "")
+    return (cure,) if cure else ()
 
 
 def waiting(still: Still) -> str:

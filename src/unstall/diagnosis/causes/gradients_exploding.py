@@ -15,7 +15,7 @@ clipped, and a loss that falls, are no fault.
 
 When this is wrong
 ------------------
-If the targets themselves are in the thousands and not scaled: then scale them.
+If the targets themselves are in the hundreds or thousands and not scaled, and were not among what was looked at: then scale them.
 
 What to do
 ----------
@@ -26,6 +26,7 @@ of a plain recurrent layer, and normalisation between the layers.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.fed import Fed, fed
 from unstall.diagnosis.loops import not_inside, short
 from unstall.diagnosis.numbers import Course, Leap, Trouble, course, long_step, short_name, told, trouble
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
@@ -41,6 +42,7 @@ EXPLAINS = (
 )
 ASTRONOMIC = 1000.0  # times the loss of guessing, before any update
 LEAP = 1.0  # times the weights' own size, in one step
+LARGE_TARGETS = 100.0  # root mean square of what is to be predicted: the first gradients are as large
 
 
 def examine(journal: Journal) -> Verdict:
@@ -82,18 +84,31 @@ def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) ->
         evidence.append(Evidence(claim, grown, ASTRONOMIC * (run.level or 0.0), (run.readings[0], run.level_event)))
         said = said or claim
     clipped = run.model.get("clipped")
+    large = _large_targets(run)
+    if large is not None:
+        claim = f"the targets are as large as {told(large.most)}, {told(large.rms)} in the root mean square"
+        evidence.append(Evidence(claim, large.rms, LARGE_TARGETS, tuple(large.events[:1])))
     return Found(
         certainty=Certainty.CERTAIN if leap is not None and leap.ratio >= 10 * LEAP else Certainty.LIKELY,
-        summary=f"The gradients explode: {said}, and {in_words(bad)}.",
+        summary=f"The gradients explode: {said}, and {in_words(bad)}."
+        + (f" The targets reach {told(large.most)}, and the gradients grow with them." if large is not None else ""),
         evidence=tuple(evidence),
         do=(
+            *(("scale the targets: divide them by their largest value, or by their standard deviation",) if large else ()),
             *(() if clipped else ("clip the gradients: clipnorm=1.0 in the optimizer",)),
             "leave the weights' initial values to Keras (Glorot; he_normal for ReLU); orthogonal with gain 1 in recurrent layers",
-            "scale the targets, if they are in the thousands",
+            *(() if large else ("scale the targets, if they are in the thousands",)),
         ),
         where=short(run.journal, _place(run)),
         effect=Effect.SPOILS,
     )
+
+
+def _large_targets(run: Course) -> Fed | None:
+    """What a regression is to predict, where that is far from 1. Numbers of classes are no targets in this sense."""
+    if any("crossentropy" in str(loss.get("name", "")).lower().replace("_", "") for loss in run.model.get("losses") or []):
+        return None
+    return next((each for each in fed(run, "y") if each.rms is not None and each.rms >= LARGE_TARGETS), None)
 
 
 def _place(run: Course) -> str | None:

@@ -36,7 +36,15 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown
 from unstall.journal.events import ErrorRaised, Frame, HostSampled, KillsCounted, ProcessEnded, SourceRead, StackSampled
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("killed_from_outside", "worker_missing", "input_starved", "swapping", "generator_blocked", "fork_deadlock")
+EXPLAINS = (
+    "killed_from_outside",
+    "worker_missing",
+    "input_starved",
+    "swapping",
+    "generator_blocked",
+    "callback_blocked",
+    "fork_deadlock",
+)
 LOOKED_BACK_S = 10.0  # a line is named from stacks taken so shortly before the kill
 
 _HELD = re.compile(r"Killed process (\d+) \(([^)]*)\).*?anon-rss:(\d+)kB")

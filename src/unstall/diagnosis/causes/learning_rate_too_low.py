@@ -10,7 +10,9 @@ How we know
 The rate is a thousandth of a usual start for that optimizer, or less, and was so from the start or soon after it. By the
 steps that were measured, all steps of the run together would move the weights by less than 1 % of their size, and with a
 usual rate they would move: so it is the rate, not a gradient of zero. The loss has not fallen. A warm-up that begins at 0, a
-schedule that ends there, and fine-tuning with a small rate that does its work are no fault.
+schedule that ends there, and fine-tuning with a small rate that does its work are no fault. Or the rate has fallen to a
+thousandth of its start and far below, and no weight has changed by one bit for hundreds of steps: whatever was learned
+before, what follows is in vain.
 
 When this is wrong
 ------------------
@@ -24,7 +26,7 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 from __future__ import annotations
 
 from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, course, told
+from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, course, nothing_moves, told
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -35,6 +37,8 @@ LEAST_STEPS = 1000
 TRAVEL = 0.01  # of the weights' size, over all steps of the run
 LEAST_FALL = 0.02  # of the loss: a fall by more shows that it learns
 WOULD_MOVE = 1e-4  # of the weights' size, in one step at a usual rate: else the gradients are what is small
+OF_START = 1e-6  # of the rate that it began with: below, a step is less than a float32 can hold beside the weight
+UNMOVED_STEPS = 300  # in which no weight has changed by one bit; a schedule that ends at 0 ends there, too
 STEPS_PLANNED = 10  # times the steps so far, where it is not known how many there will be
 
 
@@ -55,6 +59,8 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the rate is not that low")
     if rate > run.rates[0] * 1.01 or rate > run.rates[len(run.rates) // 2] * 1.01:
         return Clear("the rate is rising: a warm-up")
+    if rate < OF_START * run.rates[0] and run.samples[-1].facts["window"] >= UNMOVED_STEPS and nothing_moves(run):
+        return _sunk(run, rate)
     left = run.fallen_to()
     if left is None or left < 1 - LEAST_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
         return Clear("the loss has fallen, or is low already")
@@ -62,6 +68,26 @@ def examine(journal: Journal) -> Verdict:
     if moved is None:
         return Clear("the weights move, or would not move at a usual rate either")
     return _found(run, rate, usual, *moved)
+
+
+def _sunk(run: Course, rate: float) -> Found:
+    newest = run.samples[-1]
+    fell = f"the learning rate has fallen from {told(run.rates[0])} to {told(rate)}"
+    still = f"no weight has changed by one bit in {newest.facts['window']:,} steps"
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"{fell[0].upper()}{fell[1:]}, and {still}: the training goes on in vain.",
+        evidence=(
+            Evidence(fell, rate, OF_START * run.rates[0], (run.samples[0], newest)),
+            Evidence(still, newest.facts["window"], UNMOVED_STEPS, (newest,)),
+        ),
+        do=(
+            "give what lowers the rate a floor and patience, and a loss mode='min': ReduceLROnPlateau(patience=5, min_lr=1e-6)",
+            "or give a decay in steps, not in epochs; or stop where nothing more is learned: EarlyStopping",
+        ),
+        where=short(run.journal, run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where),
+        effect=Effect.SPOILS,
+    )
 
 
 def _moves(run: Course) -> tuple[WeightsSampled, float, int] | None:

@@ -33,7 +33,7 @@ from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import SampleFailed
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("generator_blocked",)
+EXPLAINS = ("generator_blocked", "callback_blocked")
 
 _FOR_ANOTHER_THREAD = (
     "a queue",

@@ -48,6 +48,12 @@ _STOPS = {
 }
 
 
+_IN_HALF = (  # float16 ends at 65,504
+    'if it overflows in float16: give that layer dtype="float32", an exp or a norm of your own above all',
+    'or compute in bfloat16, which has the range of float32: set_global_policy("mixed_bfloat16")',
+)
+
+
 def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
@@ -62,6 +68,9 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the loss is finite")
     bad_inputs = [each for each in fed(run, "x") if each.not_finite]
     why, line, do = _why(run, bad_inputs)
+    if run.model.get("loss_scaled") and not ruined_weights(run) and not bad_inputs:
+        why += " The loss scale leaves out such a step: it has left out every one, and no weight changes."
+        do = (*_IN_HALF, *do)
     when = _when(run)
     return Found(
         certainty=Certainty.CERTAIN,

@@ -34,7 +34,7 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown
 from unstall.journal.events import Frame, SampleFailed, ThreadStack
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("generator_blocked",)
+EXPLAINS = ("generator_blocked", "callback_blocked")
 
 _CALLED_FROM_GRAPH = "tensorflow/python/ops/script_ops.py"
 _RUNS_A_FUNCTION = (

@@ -53,6 +53,11 @@ class Validation:
     where: str | None
 
     @property
+    def argument(self) -> str:
+        """What the number of steps is called: in fit, or in a call of evaluate on its own."""
+        return "validation_steps" if self.source.role == "validate" else "steps"
+
+    @property
     def wanted(self) -> int | None:
         """validation_steps, as the program gave it."""
         steps = self.source.arguments.get("steps_per_epoch")
@@ -115,7 +120,7 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=(
-            f"{what}, and no validation_steps says where to stop: the validation will never end. It has made "
+            f"{what}, and without `{validation.argument}` nothing says where to stop: the validation will never end. It has made "
             f"{validation.steps:,} steps in {validation.seconds:.0f} s{times}."
         ),
         evidence=(
@@ -124,7 +129,7 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
         ),
         do=(
             "leave repeat() (or `while True:`) out of the validation data",
-            "or give validation_steps: the number of samples divided by the batch size",
+            f"or give {validation.argument}: the number of samples divided by the batch size",
         ),
         where=validation.where,
         effect=Effect.STOPS,
@@ -172,12 +177,12 @@ def _too_many(
     return Found(
         certainty=certainty,
         summary=(
-            f"validation_steps is {wanted:,}, which looks like the number of samples, not of batches.{right} "
+            f"{validation.argument} is {wanted:,}, which looks like the number of samples, not of batches.{right} "
             f"{so_far} The training waits for it, after each epoch."
         ),
         evidence=(evidence, _progress(validation)),
         do=(
-            f"give validation_steps={per_pass}" if per_pass else "divide validation_steps by the batch size",
+            f"give {validation.argument}={per_pass}" if per_pass else f"divide {validation.argument} by the batch size",
             "or leave it out and give validation data that end (no repeat(), no `while True:`)",
         ),
         where=validation.where,

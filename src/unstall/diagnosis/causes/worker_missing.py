@@ -34,7 +34,7 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown
 from unstall.journal.events import ErrorRaised, RunStarted, SampleFailed
 from unstall.journal.reader import Journal
 
-EXPLAINS = ("collective_stuck",)
+EXPLAINS = ("collective_stuck", "callback_blocked")
 WAIT_S = 20.0  # machines of a cluster do not start at the same moment
 SURE_AFTER_S = 60.0  # by then it is more than a slow start
 

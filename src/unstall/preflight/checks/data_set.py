@@ -22,11 +22,13 @@ What to do
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
+from unstall.report.counted import data_set_holds
 
 NEEDS = ("packages", "paths")
 IS_QUICK = True
@@ -64,9 +66,9 @@ def _checked(context: Context, with_images: bool) -> dict[str, Any]:
 def judged(found: dict[str, Any], context: Context) -> Answer:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
-    said = f"{found['images']:,} images, {found['boxes']:,} boxes, {len(found['classes'])} classes"
+    said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
-        return Refuses(f"{said}: there is nothing to learn", f"unstall data check {path}", found)
+        return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
     if train < settings.batch_size:
         return Refuses(f"{said}: fewer images than one batch ({settings.batch_size})", "a smaller --batch-size", found)
@@ -76,7 +78,7 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
         return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
-    cure = f"unstall data check {path} (--fix OUT writes a mended copy)"
+    cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
     if sum(problem["count"] for problem in broken) > settings.most_bad_share * found["images"]:
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
     if broken or harmed:

@@ -20,6 +20,8 @@ What to do
 
 from __future__ import annotations
 
+import shlex
+
 from unstall.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.preflight.context import Context
 
@@ -67,6 +69,7 @@ def _of_file(path: str, context: Context) -> Answer:
     }
     said = f"{len(fit.taken)} of {fit.wanted} tensors are taken from the file"
     if not fit.is_of_this:
-        return Refuses(f"{said}: it is of another network than {context.settings.model}", f"unstall weights show {path}", facts)
+        reason = f"{said}: it is of another network than {context.settings.model}"
+        return Refuses(reason, f"unstall weights show {shlex.quote(str(path))}", facts)
     fresh = f"; {len(fit.new)} begin fresh: {next(iter(fit.new.values()))}" if fit.new else ""
     return Fits(f"{said}, {fit.what}{fresh}", facts)

@@ -1,0 +1,87 @@
+"""A callback of the program's own has not come back, and the training waits for it.
+
+What it is
+----------
+A callback that tells a chat, a tracker or a data base of each epoch, copies a file away or asks a person, waits for something
+that does not come. Keras calls callbacks between its steps, so that nothing is trained until they return. No error is raised.
+
+How we know
+-----------
+Nothing has moved for much longer than the run's history allows and the program uses next to no CPU. The thread that trains stands
+in the program's own code, called by the framework's list of callbacks, at the same line in every stack sample, and the kernel
+says that it has slept all the while. A callback that only sleeps for a time is none.
+
+When this is wrong
+------------------
+If the callback is meant to wait: for a person's answer, or for an evaluation elsewhere that takes longer than all before. When it
+goes on, the verdict is taken back.
+
+What to do
+----------
+Give what the callback waits for a timeout, and catch its error: what only tells of a training should not be able to stop it. Or
+hand the message to a thread of its own.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
+from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, where
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.events import Frame, SampleFailed, ThreadStack
+from unstall.journal.reader import Journal
+
+# Files of the frameworks that call the user's callbacks.
+_MACHINERY = ("/keras/src/callbacks/", "/tf_keras/src/callbacks.py")
+_MEANT = ("a sleep to end",)
+
+
+def examine(journal: Journal) -> Verdict:
+    stall = current_stall(journal)
+    if stall is None:
+        return Clear("the program makes progress")
+    if not stall.samples:
+        failed = journal.last(SampleFailed)
+        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    if stall.is_busy:
+        return Clear("the program works: slow, not blocked")
+    for still in stall.still():
+        frames = callback_frames(still.thread)
+        if frames and still.is_main and waits_for(still.thread, still.call) not in _MEANT:
+            return _found(journal, stall, still, frames)
+    return Clear("no callback of the program's own stands still")
+
+
+def callback_frames(thread: ThreadStack) -> list[Frame]:
+    """The user's frames that were called by the list of callbacks, innermost first; empty if there are none."""
+    users: list[Frame] = []
+    for frame in thread["frames"]:
+        if is_native(frame):
+            continue
+        if any(part in frame["file"] for part in _MACHINERY):
+            return users
+        if is_user_file(frame["file"]):
+            users.append(frame)
+    return []
+
+
+def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) -> Found:
+    folder = program_folder(journal)
+    place = where(frames[0], folder)
+    count = len(still.samples)
+    claim = f"the thread that trains stands in {frames[0]['function']} at {place} ({count} of {count} samples)"
+    return Found(
+        certainty=Certainty.CERTAIN if count >= LOOKED_AT else Certainty.LIKELY,
+        summary=f"Your callback has not come back from {frames[-1]['function']}. It {waiting(still)} in "
+        f"{frames[0]['function']} at {place}{called(frames, folder)}.",
+        evidence=tuple(
+            each for each in (Evidence(claim, place, None, still.samples), stall.idleness(), stall.lateness()) if each is not None
+        ),
+        do=(
+            *cures(still),
+            "give what the callback waits for a timeout, and catch its error",
+            "or hand it to a thread of its own, so that the training need not wait",
+        ),
+        where=place,
+    )

@@ -1,0 +1,11 @@
+"""Numbers with their nouns."""
+
+from __future__ import annotations
+
+from unstall.report.counted import counted, data_set_holds
+
+
+def test_one_is_said_in_the_singular() -> None:
+    assert data_set_holds(1, 1, 1) == "1 image, 1 box, 1 class"
+    assert data_set_holds(1200, 0, 2) == "1,200 images, 0 boxes, 2 classes"
+    assert counted(1, "step") == "1 step"

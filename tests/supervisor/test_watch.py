@@ -1,0 +1,36 @@
+"""Since when a program that shows nothing of itself stands still."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from unstall.journal.events import HostSampled
+from unstall.journal.writer import JournalWriter
+from unstall.runs import RunFolder
+from unstall.supervisor.watch import Watch
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    return Watch(RunFolder(tmp_path), os.getpid(), JournalWriter(tmp_path / "events-watcher-2.jsonl"))
+
+
+def test_a_program_that_queued_for_a_core_on_a_crowded_machine_stands_still_only_since_then(watch: Watch) -> None:
+    now = time.time()
+    importing = [HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.1, queued_cores=0.9) for age in range(60, 15, -1)]
+    waiting = [HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.0, queued_cores=0.0) for age in range(15, 0, -1)]
+    watch.journal.extend([*importing, *waiting])
+    watch._judge_progress(None, time.monotonic())
+    assert watch.stall is not None
+    assert watch.stall.since == pytest.approx(now - 16, abs=0.01)
+
+
+def test_a_program_that_queues_for_a_core_is_not_late(watch: Watch) -> None:
+    now = time.time()
+    watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.1, queued_cores=0.9) for age in range(60, 0, -1))
+    watch._judge_progress(None, time.monotonic())
+    assert watch.stall is None
