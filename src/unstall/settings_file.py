@@ -146,7 +146,7 @@ def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe
         lines += ["", f"# --- {heading} ---"]
         for name in names:
             if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
-                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name))]
+                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name), why)]
                 continue
             lines += ["", *_setting(name, chosen, why, usual[name])]
     return "\n".join([*lines, *tables]) + "\n"
@@ -172,8 +172,10 @@ def _of_none(name: str) -> str:
     return '""' if settings.kind_of(name)[0] is str else "1"
 
 
-def _table(name: str, values: Mapping[str, Any] | None) -> list[str]:
-    rows = [f"{key} = {as_toml(value)}" for key, value in (values or {}).items()]
+def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str]) -> list[str]:
+    rows = [
+        line for key, value in (values or {}).items() for line in (*_reason(f"{name}.{key}", why), f"{key} = {as_toml(value)}")
+    ]
     return [f"[{name}]", *rows] if rows else [f"# [{name}]", "# image_px = [640, 640]"]
 
 
@@ -182,4 +184,4 @@ def as_toml(value: Any) -> str:
         return f"[{', '.join(as_toml(each) for each in value)}]"
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON may hold, and TOML may not

@@ -1,4 +1,4 @@
-"""A pipeline.config as blocks of typed fields. A wrong value is refused with file, line, field, what was expected and received."""
+"""A pipeline.config as blocks of typed fields. A wrong value is refused with file, line and field."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ class Ledger:
 
     # --- settings ---
 
-    def set(self, setting: str, value: Any, node: Node, *names: str, changed: str = "") -> None:
-        """`names` of fields in the node are where the value comes from; `changed`, why it is not theirs."""
+    def set(self, setting: str, value: Any, node: Node, *names: str, changed: str = "", said: str = "") -> None:
+        """`names` of fields in the node are where it comes from; `changed`, why it is not theirs; else what is `said`."""
         if setting.startswith("detector."):
             self.values.setdefault("detector", {})[setting.partition(".")[2]] = value
         else:
@@ -54,9 +54,14 @@ class Ledger:
         given = [field for name in names for field in node.given(name)]
         to = f"{setting} = {as_toml(value)}"
         for field in given:
-            self._fates[id(field)] = Fate("changed" if changed else "carried over", to, changed)
-        place = f"line {given[-1].line}, {node.place(given[-1].name)}" if given else f"{node.path}: what the API does if it is not set"
-        self.why[setting] = f"{place}; {changed}" if changed else place
+            self._fates[id(field)] = Fate("changed" if changed else "carried over", to, changed or said)
+        place = f"line {given[-1].line}, {node.place(given[-1].name)}" if given else f"not in {node.path}: the API's default"
+        self.why[setting] = f"{place}; {changed or said}" if changed or said else place
+
+    def follow(self, setting: str, value: Any, why: str) -> None:
+        """A setting that follows from several fields, or from what is there, or is not."""
+        self.set(setting, value, Node("", ""))
+        self.why[setting] = why
 
     # --- fields ---
 
