@@ -1,4 +1,4 @@
-"""Anchors of the API as the detectors here have them. Its aspect ratios are width / height, those of pyramids here height / width."""
+"""Anchors of the API as the detectors here have them. Its ratios are width / height, those of pyramids here height / width."""
 
 from __future__ import annotations
 

@@ -78,21 +78,21 @@ class Node:
         return default
 
     def whole(self, name: str, default: int, least: int = 0, most: int = 2**63 - 1) -> int:
-        value = self.number(name, default, least, most)
-        if value != int(value):
-            self._refuse(self.given(name)[-1], _wanted("a whole number", least, most), f"{value:g}")
-        return int(value)
+        return int(self._numbers(name, least, most, is_whole=True)[-1]) if self.has(name) else default
 
     def number(self, name: str, default: float, least: float = -math.inf, most: float = math.inf) -> float:
         """Both ends are included."""
         return self.numbers(name, least, most)[-1] if self.has(name) else default
 
     def numbers(self, name: str, least: float = -math.inf, most: float = math.inf) -> list[float]:
+        return self._numbers(name, least, most, is_whole=False)
+
+    def _numbers(self, name: str, least: float, most: float, is_whole: bool) -> list[float]:
         found = []
         for field, scalar in self._scalars(name):
             value = None if scalar.is_quoted else as_number(scalar.text)
-            if value is None or not least <= value <= most:
-                self._refuse(field, _wanted("a number", least, most), scalar.text)
+            if value is None or not least <= value <= most or (is_whole and value != int(value)):
+                self._refuse(field, _wanted("a whole number" if is_whole else "a number", least, most), scalar.text)
             found.append(value)
         return found
 

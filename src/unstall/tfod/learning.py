@@ -95,7 +95,8 @@ def _optimizer(optimizer: Node, kind: str, ledger: Ledger) -> None:
         ledger.follow("optimizer", "sgd", inner.path)
         ledger.set("momentum", value, inner, "momentum_optimizer_value")
     elif epsilon >= LARGE_EPSILON:
-        why = f"there is no RMSProp here; with an epsilon of {epsilon:g} it is nearly SGD with momentum"
+        other = "" if epsilon == 1 else f", at a rate divided by {epsilon**0.5:.2g}: look at the rate"
+        why = f"there is no RMSProp here; with an epsilon of {epsilon:g} it is nearly SGD with momentum{other}"
         ledger.set("optimizer", "sgd", inner, "epsilon", "decay", changed=why)
         ledger.set("momentum", value, inner, "momentum_optimizer_value")
     else:
