@@ -35,6 +35,7 @@ class Converted:
     to_set: list[ToSet]
     remarks: list[str]
     images: int | None  # to learn from
+    links: dict[str, list[Path]]  # folders to be made beside the settings, each with links to these files
 
     def count(self) -> dict[str, int]:
         counted: Counter[str] = Counter(row.became for row in self.rows)
@@ -84,6 +85,7 @@ def of_config(root: Node, given: Given, progress: Progress | None = None) -> Con
         to_set,
         remarks(root, taken, found),
         images,
+        found.links,
     )
 
 

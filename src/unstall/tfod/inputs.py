@@ -30,6 +30,7 @@ class Inputs:
     train: Seen | None = None
     classes: int | None = None  # of the label map
     to_set: list[ToSet] = field(default_factory=list)
+    links: dict[str, list[Path]] = field(default_factory=dict)  # a folder to be made, and the files that it is to hold links to
 
     def images_to_learn(self, has_validation: bool) -> int | None:
         if self.train is None or not self.train.images:
@@ -44,6 +45,7 @@ class Given:
     data: str | None = None
     labels: str | None = None
     validation: str | None = None
+    out: str | None = None  # the folder of the import: links to records may be put there
 
 
 def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None = None) -> Inputs:
@@ -54,9 +56,9 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
         root.nodes("eval_input_reader") or [Node(root.file, "eval_input_reader")],
     )
     ledger.follow("format", "tfrecord", "records of the API")
-    _records("data", train, given.data, beside, found, ledger)
+    _records("data", train, given, beside, found, ledger)
     _label_map(train, given.labels, beside, found, ledger)
-    _records("validation", first, given.validation, beside, found, ledger)
+    _records("validation", first, given, beside, found, ledger)
     labels = train.word("label_map_path") or first.word("label_map_path")
     for reader in (first, *further):
         same = reader.word("label_map_path") == labels
@@ -64,16 +66,17 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
     for reader in further:
         ledger.left_out(reader, instead="one data set is scored, the first")
     if "data" in ledger.values:
-        found.train = shards.seen(ledger.values["data"], progress)
+        path = ledger.values["data"]
+        found.train = shards.seen(found.links.get(path) or shards.files_of(path), progress)
     return found
 
 
-def _records(setting: str, reader: Node, given: str | None, beside: Path, found: Inputs, ledger: Ledger) -> None:
+def _records(setting: str, reader: Node, given: Given, beside: Path, found: Inputs, ledger: Ledger) -> None:
     inner = reader.node("tf_record_input_reader")
     paths = inner.words("input_path")
-    if given is not None:
-        path = str(Path(given).absolute()) if "://" not in given else given
-        ledger.set(setting, path, inner, "input_path", changed=f"said with --{setting}")
+    told: str | None = getattr(given, setting)
+    if told is not None:
+        ledger.set(setting, _absolute(told), inner, "input_path", changed=f"said with --{setting}")
         return
     if not paths:
         if setting == "data":
@@ -81,22 +84,32 @@ def _records(setting: str, reader: Node, given: str | None, beside: Path, found:
         return
     located = [shards.located(shards.as_pattern(path), beside) for path in paths]
     pattern = shards.one_pattern(located)
-    path = pattern if pattern is not None else located[0]
-    said = "as a pattern" if path not in (paths[0], str(beside / paths[0]), str(Path.cwd() / paths[0])) else ""
     if pattern is None:
-        said = f"the first of {len(paths)}: no pattern holds just these; put them, or links to them, into one folder"
-        found.to_set.append(
-            ToSet(setting, path, f"the config names {len(paths)} paths, and one can be set: a folder with all of them")
+        _several(setting, inner, located, given, found, ledger)
+        return
+    written = {paths[0], str(beside / paths[0]), str(Path.cwd() / paths[0])}
+    ledger.set(setting, pattern, inner, "input_path", said="" if pattern in written else "as a pattern")
+    _if_not_there(setting, pattern, found)
+
+
+def _several(setting: str, inner: Node, paths: list[str], given: Given, found: Inputs, ledger: Ledger) -> None:
+    """A folder of links where they are there; else the first is written, and the user has to set it."""
+    files = [file for path in paths for file in shards.files_of(path)]
+    if given.out is not None and all(shards.files_of(path) for path in paths):
+        folder = str((Path(given.out) / f"{setting}-records").absolute())
+        found.links[folder] = list(dict.fromkeys(files))
+        ledger.set(
+            setting, folder, inner, "input_path", said=f"one folder, with links to the {len(files)} files of {len(paths)} paths"
         )
-        ledger.set(setting, path, inner, "input_path", changed=said)
-    else:
-        ledger.set(setting, path, inner, "input_path", said=said)
-    _if_not_there(setting, path, found)
+        return
+    why = f"the config names {len(paths)} paths, not all of which are there, and one can be set: a folder that holds their files"
+    ledger.set(setting, paths[0], inner, "input_path", changed=why)
+    found.to_set.append(ToSet(setting, paths[0], why))
 
 
 def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, ledger: Ledger) -> None:
     if given is not None:
-        path = str(Path(given).absolute()) if "://" not in given else given
+        path = _absolute(given)
         ledger.set("labels", path, reader, "label_map_path", changed="said with --labels")
     elif reader.word("label_map_path"):
         path = shards.located(reader.word("label_map_path"), beside)
@@ -119,3 +132,7 @@ def _if_not_there(setting: str, path: str, found: Inputs) -> None:
         found.to_set.append(ToSet(setting, path, "a placeholder"))
     elif "://" not in path and not shards.files_of(path) and not Path(path).is_dir():
         found.to_set.append(ToSet(setting, path, "nothing is there"))
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else str(Path(path).absolute())

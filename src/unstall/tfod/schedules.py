@@ -83,7 +83,7 @@ def _exponential(inner: Node, num_steps: int) -> Course:
     drops = []
     if factor < 1:
         for count in range(1, MOST_DROPS + 1):
-            step = math.ceil(every * (count - 0.5) * TENTH / -math.log(factor))
+            step = round(every * (count - 0.5) * TENTH / -math.log(factor))
             if (num_steps and step >= num_steps) or rate * 10.0 ** (0.5 - count) < floor:
                 break
             drops.append(step)

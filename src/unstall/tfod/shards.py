@@ -77,6 +77,8 @@ def files_of(path: str) -> list[Path]:
     try:
         if place.is_file():
             return [place]
+        if place.is_dir():
+            return sorted(each for each in place.iterdir() if each.is_file() and _is_named(each) and records.is_record_file(each))
         if GLOB.search(place.name) and place.parent.is_dir():
             return sorted(each for each in place.parent.glob(place.name) if each.is_file())
     except (OSError, ValueError):  # a name that no file can have
@@ -84,9 +86,17 @@ def files_of(path: str) -> list[Path]:
     return []
 
 
-def seen(path: str, progress: Progress | None = None) -> Seen | None:
+def _is_named(path: Path) -> bool:
+    return "record" in path.name or "-of-" in path.name
+
+
+def link_names(files: Sequence[Path]) -> dict[str, Path]:
+    """Names for links to files of several folders, by which they are read as records; not as shards of one another."""
+    return {f"{number:05d}-{file.name.replace('-of-', '_of_')}.record": file for number, file in enumerate(files)}
+
+
+def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None:
     """None: there is nothing to be read here."""
-    files = files_of(path)
     if not files:
         return None
     images = 0

@@ -9,13 +9,15 @@ from unstall.data.reading import quoted
 from unstall.errors import WrongInput
 from unstall.settings_sources import recipe_of
 from unstall.tfod.converting import Converted
+from unstall.tfod.shards import link_names
 
 SETTINGS, REPORT = "unstall.toml", "import.md"
+LINKS = ("data-records", "validation-records")
 
 
 def refuse_existing(out: str) -> None:
     """Before anything is read: what is there is not overwritten."""
-    for name in (SETTINGS, REPORT):
+    for name in (SETTINGS, REPORT, *LINKS):
         if (Path(out) / name).exists():
             raise WrongInput(f"'{Path(out) / name}' is there already, and is not overwritten. Another folder, or move it away.")
 
@@ -28,6 +30,10 @@ def write(converted: Converted, out: str) -> dict[str, str]:
         for name, text in ((SETTINGS, settings_text(converted, folder / SETTINGS)), (REPORT, report_text(converted))):
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
+        for place, files in converted.links.items():
+            Path(place).mkdir()
+            for name, target in link_names(files).items():
+                (Path(place) / name).symlink_to(target.absolute())
     except OSError as error:
         raise WrongInput(f"Cannot write to '{folder}': {error.strerror}.") from None
     return {"out": str(folder / SETTINGS), "report": str(folder / REPORT)}

@@ -32,6 +32,6 @@ def command(config: str, out: str, data: str | None, labels: str | None, validat
     json.refuse_unwritable(json_target)
     refuse_existing(out)
     with shown_progress() as progress:
-        converted = convert(config, Given(data, labels, validation), progress)
+        converted = convert(config, Given(data, labels, validation, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)
