@@ -101,3 +101,27 @@ def test_patterns_are_all_of_paths_that_a_config_can_have() -> None:
     assert [pattern for pattern, _ in left_out.PATTERNS if not pattern.startswith(tops)] == []
     assert left_out.fate_of("train_config.sync_replicas", "m").became == "left out"
     assert "of m" in left_out.fate_of("model.ssd.box_predictor.x.y", "m").why
+
+
+MORE_TRAINING = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 9 use_bfloat16: true"
+MANUAL = """momentum_optimizer { learning_rate { manual_step_learning_rate {
+  initial_learning_rate: 0.003 schedule { step: 600 learning_rate: .0003 } } } }"""
+RMS_PROP = "rms_prop_optimizer { epsilon: 1.0 learning_rate { exponential_decay_learning_rate { decay_factor: 0.9 } } }"
+
+
+def test_the_page_says_where_fields_go_and_is_right() -> None:
+    """The tables of docs/from-tfod.md that a person wrote."""
+    page = (Path(__file__).parents[2] / "docs" / "from-tfod.md").read_text(encoding="utf-8")
+    claimed = re.findall(r"^\| `([\w.]+)` \| `([\w.]+)` \|$", page, re.MULTILINE)
+    assert len(claimed) > 30
+    stages = FASTER_RCNN.replace("num_classes: 3", "num_classes: 3 second_stage_batch_size: 32")
+    texts = [
+        written(SSD.replace("height: 300 width: 320", "height: 300 width: 300"), train=MORE_TRAINING),
+        written(RETINANET, optimizer=MANUAL),
+        written(stages, optimizer=RMS_PROP),
+    ]
+    rows = [row for text in texts for row in converted(text).rows]
+    for field, setting in claimed:
+        found = [row for row in rows if f".{row.field}".endswith(f".{field}")]
+        assert found, f"{field}: no config of this test has it"
+        assert any(setting in f"{row.to} {row.why}" for row in found), (field, setting, found)
