@@ -19,6 +19,24 @@ def test_numbers_as_protobuf_writes_them(written: str, number: float) -> None:
     assert parsed(f"a: {written}").number("a", 0) == number
 
 
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("0.07999999821186066", 0.08),
+        ("0.89999998", 0.9),
+        ("1.9999999e-05", 2e-05),
+        ("0.6000000238418579", 0.6),
+        ("-4.599999904632568", -4.6),
+        ("0.3333333", 0.3333333),
+        ("100000001", 100000001),
+        ("1e300", 1e300),
+        ("1.23456789e300", 1.23456789e300),
+    ],
+)
+def test_numbers_of_32_bits_are_what_they_were_before_they_were_written(written: str, number: float) -> None:
+    assert parsed(f"a: {written}").number("a", 0) == number
+
+
 def test_blocks_of_one_name_are_one_and_the_last_value_holds() -> None:
     node = parsed("a { b: 1 c: 2 } a { b: 3 }").node("a")
     assert (node.whole("b", 0), node.whole("c", 0), node.whole("d", 7)) == (3, 2, 7)

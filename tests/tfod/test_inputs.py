@@ -75,6 +75,12 @@ def test_placeholders_are_kept_and_named_as_to_be_set() -> None:
     assert [(each.setting, each.why) for each in found.to_set] == [("data", "a placeholder"), ("labels", "a placeholder")]
 
 
+def test_paths_of_windows_are_kept_and_named() -> None:
+    found = converted(written(readers=readers("'D:/records/train-?????-of-00005'")))
+    assert found.settings["data"] == "D:/records/train-?????-of-00005"
+    assert (found.to_set[0].setting, found.to_set[0].why) == ("data", "a path of Windows")
+
+
 def test_what_is_not_there_is_named() -> None:
     found = converted(written(readers=readers("'nowhere/train.record'")))
     assert ("data", "nothing is there") in [(each.setting, each.why) for each in found.to_set]

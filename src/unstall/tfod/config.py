@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from unstall.errors import WrongInput
 
 MOST_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes
 MOST_FIELDS = 10_000
+MANY_DIGITS = 7  # from so many on a number may have been written from 32 bits
+MOST_OF_32_BITS = 3e38
 FLAGS = {"true": True, "True": True, "t": True, "1": True, "false": False, "False": False, "f": False, "0": False}
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?")
 HEXADECIMAL, OCTAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}"), re.compile(r"[+-]?0[0-7]{1,21}")
@@ -124,7 +127,19 @@ def as_number(text: str) -> float | None:
     if not NUMBER.fullmatch(text):
         return None
     value = float(text.rstrip("fF"))
-    return value if math.isfinite(value) else None
+    if not math.isfinite(value):
+        return None
+    digits = re.sub(r"\D", "", re.split("[eE]", text)[0]).strip("0")
+    return shortened(value) if "." in text and len(digits) >= MANY_DIGITS else value
+
+
+def shortened(value: float) -> float:
+    """0.6 for 0.6000000238418579: configs that the API has written have the digits of 32 bits."""
+    for digits in range(1, MANY_DIGITS if abs(value) < MOST_OF_32_BITS else 0):
+        near = float(f"{value:.{digits}g}")
+        if struct.pack("f", near) == struct.pack("f", value):
+            return near
+    return value
 
 
 def leaves(node: Node) -> Iterator[tuple[str, Field]]:

@@ -130,6 +130,8 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
 def _if_not_there(setting: str, path: str, found: Inputs) -> None:
     if shards.is_placeholder(path):
         found.to_set.append(ToSet(setting, path, "a placeholder"))
+    elif shards.is_of_windows(path):
+        found.to_set.append(ToSet(setting, path, "a path of Windows"))
     elif "://" not in path and not shards.files_of(path) and not Path(path).is_dir():
         found.to_set.append(ToSet(setting, path, "nothing is there"))
 

@@ -112,7 +112,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("eval_input_reader.shuffle", _COCO),
     ("train_input_reader.num_epochs", "epochs says how often the data is seen"),
     ("eval_input_reader.num_epochs", _COCO),
-    ("*_input_reader.sample_1_of_n_examples", "all examples are used"),
+    ("*_input_reader.sample_*", "all examples are used, each as often as the others"),
     *((f"*_input_reader.{name}", _INPUT) for name in (
         "shuffle_buffer_size", "filenames_shuffle_buffer_size", "num_readers", "num_parallel_batches", "num_prefetch_batches",
         "queue_capacity", "min_after_dequeue", "read_block_length", "prefetch_size", "num_parallel_map_calls", "drop_remainder",

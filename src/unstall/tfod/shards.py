@@ -15,6 +15,7 @@ from unstall.report.progress import Progress
 
 COUNTED = re.compile(r"(?P<name>.+)@(?P<count>\d{1,5}|\*)(?P<ending>\.\w+)?")  # train.record@10: as the API's own tools write it
 PLACEHOLDER = re.compile(r"PATH_TO_BE|TO_BE_CONFIGURED|YOUR_|<[^<>]*>", re.IGNORECASE)
+OF_WINDOWS = re.compile(r"[A-Za-z]:(?![/\\]{2}[^/\\])")  # D:/records; not a scheme of one letter
 GLOB = re.compile(r"[*?\[]")
 SAMPLE = 64  # records whose images' sizes are looked at
 
@@ -31,6 +32,10 @@ class Seen:
 def is_placeholder(path: str) -> bool:
     """Something that the user has to fill in, a variable that is not set among them."""
     return bool(PLACEHOLDER.search(path)) or "$" in os.path.expandvars(path)
+
+
+def is_of_windows(path: str) -> bool:
+    return bool(OF_WINDOWS.match(path)) and os.name != "nt"
 
 
 def as_pattern(path: str) -> str:
@@ -60,7 +65,7 @@ def one_pattern(paths: Sequence[str]) -> str | None:
 
 def located(path: str, beside: Path) -> str:
     """As a settings file takes it: absolute. The API means it from where one stands; else it may be meant from the config."""
-    if is_placeholder(path) or "://" in path:
+    if is_placeholder(path) or is_of_windows(path) or "://" in path:
         return path
     expanded = os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111 (with the variables, as one)
     for folder in (Path.cwd(), beside):
