@@ -140,7 +140,7 @@ def _field(name: str) -> dataclasses.Field[Any]:
 def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
     """A file with every setting: those chosen as they are, the others with what holds without them, as comments."""
     usual = {**settings.as_plain(settings.Settings()), **(recipe or {})}
-    lines = [f"# {line}".rstrip() for line in head.splitlines()]
+    lines = [_comment(line) for line in head.splitlines()]
     tables = []
     for heading, names in groups().items():
         lines += ["", f"# --- {heading} ---"]
@@ -164,7 +164,12 @@ def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str], usual
 
 
 def _reason(name: str, why: Mapping[str, str]) -> list[str]:
-    return [f"# here: {why[name]}"] if name in why else []
+    return [_comment(f"here: {why[name]}")] if name in why else []
+
+
+def _comment(text: str) -> str:
+    """On one line, of characters that TOML allows there: a reason may quote what a stranger wrote."""
+    return "# " + "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text).rstrip()
 
 
 def _of_none(name: str) -> str:
