@@ -51,6 +51,7 @@ def test_steps_are_said_where_they_are_not() -> None:
     assert "epochs" not in found.settings
     row = row_of(found, "num_steps")
     assert row.became == "left out" and "epochs = 8,000 / the number of images" in row.why
+    assert "epochs" in [each.setting for each in found.to_set]
 
 
 def test_a_batch_is_no_larger_than_the_data_and_as_many_images_are_seen() -> None:

@@ -67,12 +67,12 @@ def of_config(root: Node, given: Given, progress: Progress | None = None) -> Con
     found = inputs(root, given, ledger, progress)
     images = found.images_to_learn("validation" in ledger.values)
     detector(root, taken, found.train.lying if found.train else None, ledger)
-    learning(root, taken.model, images, ledger)
+    length = learning(root, taken.model, images, ledger)
     augmentations(root, ledger)
     weights = fine_tuning(root, taken, ledger)
     if any("coco" in name for name in root.node("eval_config").words("metrics_set")):
         ledger.same(root.node("eval_config"), "metrics_set")
-    to_set = [*found.to_set, *([weights] if weights else [])]
+    to_set = [*found.to_set, *length, *([weights] if weights else [])]
     refuse_unfit(from_plain(ledger.values, f"{root.file}: "))
     return Converted(
         root.file,

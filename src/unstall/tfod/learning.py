@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from unstall.settings_sources import recipe_of
 from unstall.tfod.config import Node, leaves
+from unstall.tfod.inputs import ToSet
 from unstall.tfod.ledger import Ledger
 from unstall.tfod.schedules import Course, course_of, drops_at_epochs, kind_of
 
@@ -21,10 +22,11 @@ class Length:
 
     epochs: int
     total_steps: int  # of the API; 0: it goes on until it is stopped
+    to_set: ToSet | None = None
 
 
-def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> None:
-    """`images` are those to learn from; None: nobody knows how many."""
+def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[ToSet]:
+    """`images` are those to learn from; None: nobody knows how many, and the user has to say for how long."""
     train = root.node("train_config")
     batch = _batch(train, images, ledger)
     optimizer = train.node("optimizer")
@@ -47,6 +49,7 @@ def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> None
     if train.flag("use_bfloat16"):
         ledger.set("precision", "bfloat16", train, "use_bfloat16")
     ledger.same(train, "use_bfloat16", "gradient_clipping_by_norm")
+    return [length.to_set] if length.to_set else []
 
 
 def _batch(train: Node, images: int | None, ledger: Ledger) -> int:
@@ -67,12 +70,10 @@ def _length(train: Node, model: str, batch: int, steps: int, images: int | None,
         return Length(usual, 0)
     seen = steps * train.whole("batch_size", 32, 1)
     if images is None:
-        said = (
-            f"how many images there are is not known, so the recipe of {model} holds, {usual} epochs; "
-            f"for as many images as in the API: epochs = {seen:,} / the number of images"
-        )
-        ledger.left_out(train, "num_steps", instead=said)
-        return Length(usual, steps)
+        said = f"how many images there are is not known; as long as in the API: epochs = {seen:,} / the number of images"
+        ledger.left_out(train, "num_steps", instead=f"the recipe of {model} holds, {usual} epochs: {said}")
+        ledger.why["epochs"] = said
+        return Length(usual, steps, ToSet("epochs", str(usual), said))
     each = max(images // batch, 1)
     epochs = min(max(round(seen / batch / each), 1), MOST_EPOCHS)
     said = f"{steps:,} steps; {images:,} images to learn from are {each:,} steps of {batch} each epoch"
