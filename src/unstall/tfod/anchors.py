@@ -9,7 +9,7 @@ from unstall.tfod.ledger import Ledger
 
 LEVELS = 5  # of the pyramids here
 LEAST_SSD_LEVELS, MOST_SSD_LEVELS = 2, 6
-USUAL_RATIOS = {"ssd_anchor_generator": (1.0, 2.0, 0.5, 3.0, 1 / 3)}
+USUAL_RATIOS = (1.0, 2.0, 0.5, 3.0, 1 / 3)  # of SSD
 GENERATORS = ("ssd_anchor_generator", "multiscale_anchor_generator", "grid_anchor_generator", "flexible_grid_anchor_generator")
 SMALLEST_PX = 32.0  # on the finest level of Faster R-CNN's pyramid, each coarser one having twice that
 LEAST, MOST = 1e-3, 1e4  # of a scale or a ratio
@@ -30,7 +30,7 @@ def ssd(node: Node, ledger: Ledger, most_levels: int = MOST_SSD_LEVELS) -> None:
     scales = ssd_scales(inner, levels)
     said = "" if levels == wanted else f"{LEAST_SSD_LEVELS} to {most_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
-    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", LEAST, MOST) or list(USUAL_RATIOS["ssd_anchor_generator"]))
+    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", LEAST, MOST) or list(USUAL_RATIOS))
     is_reduced = inner.flag("reduce_boxes_in_lowest_layer", True)
     by_level = [ratios] * levels
     if is_reduced:

@@ -17,7 +17,7 @@ STEPS: dict[str, tuple[tuple[str, ...], str]] = {
     "random_scale_crop_and_pad_to_square": (("scale_crop",), _SCALE),
     "random_crop_image": (("iou_crop",), _CROP),
     "random_crop_to_aspect_ratio": (("iou_crop",), _CROP),
-    "ssd_random_crop": (("iou_crop",), ""),
+    "ssd_random_crop": (("iou_crop",), "SSD's crop by IoU, as published; the API's by how much of an object is covered"),
     "ssd_random_crop_fixed_aspect_ratio": (("iou_crop",), "SSD's crop, of any aspect ratio from 1/2 to 2"),
     "ssd_random_crop_pad": (("zoom_out", "iou_crop"), "SSD's expansion and crop, with their own numbers"),
     "ssd_random_crop_pad_fixed_aspect_ratio": (("zoom_out", "iou_crop"), "SSD's expansion and crop, with their own numbers"),
@@ -77,8 +77,6 @@ def _step(option: Node, name: str, ledger: Ledger) -> set[str]:
         share = inner.number("probability", 0.5, 0, 1)
         ledger.left_out(inner, "keypoint_flip_permutation", instead="there are no keypoints here")
         differs = "" if share == 0.5 else "in half of the draws"
-    if inner.has("operations"):
-        differs = differs or _CROP
     if differs:
         ledger.changed(option, name, to=to, why=differs)
     else:

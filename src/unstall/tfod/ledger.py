@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -65,12 +66,12 @@ class Ledger:
 
     # --- fields ---
 
-    def same(self, node: Node, *names: str, why: str = "") -> None:
+    def same(self, node: Node, *names: str) -> None:
         """Fields that ask for what is done here anyway."""
-        self._mark(node, names, Fate("carried over", AS_HERE, why))
+        self._mark(node, names, Fate("carried over", AS_HERE))
 
-    def carried(self, node: Node, *names: str, to: str, why: str = "") -> None:
-        self._mark(node, names, Fate("carried over", to, why))
+    def carried(self, node: Node, *names: str, to: str) -> None:
+        self._mark(node, names, Fate("carried over", to))
 
     def changed(self, node: Node, *names: str, to: str, why: str) -> None:
         self._mark(node, names, Fate("changed", to, why))
@@ -96,10 +97,7 @@ class Ledger:
 
     # --- the report ---
 
-    def fate_of(self, field: Field) -> Fate | None:
-        return self._fates.get(id(field))
-
-    def rows(self, root: Node, otherwise: Any) -> list[Row]:
+    def rows(self, root: Node, otherwise: Callable[[str], Fate]) -> list[Row]:
         """Of every field, in the order of the lines. `otherwise(path)` is the fate of one of which nothing was said."""
         found = []
         for place, field in leaves(root):
