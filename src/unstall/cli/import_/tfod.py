@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, json_option
+from unstall.cli import answer, json_option
 
 
-@click.command("tfod", cls=Learning, help=__doc__)
+@click.command("tfod", help=__doc__)
 @click.argument("config")
 @click.argument("out")
 @click.option(
