@@ -74,6 +74,7 @@ def test_retinanet() -> None:
     assert detector["image_px"] == [640, 640]
     assert (detector["most_iou"], detector["most_detections"]) == (0.6, 100), "the API's defaults"
     assert found.settings["weight_decay"] == 0.0004
+    assert row_of(found, "fpn.max_level").became == "carried over"
     assert "without a smooth foot" in row_of(found, "weighted_smooth_l1").why
 
 

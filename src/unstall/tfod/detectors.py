@@ -15,6 +15,7 @@ SCORES = {"ssd": "SOFTMAX", "retinanet": "SIGMOID", "faster_rcnn": "SOFTMAX"}
 STAGES = {"vgg": 5, "resnet": 5, "mobilenet": 6}  # of backbones: in the API all of them learn
 GROUPS = 32  # of group norm, at most
 MOST_CHANNELS = 4096
+CHANNELS = 256  # of a pyramid, where nobody says otherwise
 MOST_COUNT = 100_000
 RETINANET_LEVEL, FASTER_RCNN_LEVEL = 3, 2  # the finest of their pyramids
 
@@ -140,6 +141,7 @@ def _retinanet(model: Node, ledger: Ledger) -> None:
     ledger.changed(where, "weighted_iou", to='detector.box_loss = "giou"', why="the generalised IoU is the one that there is")
     ledger.changed(where, to='detector.box_loss = "l1"', why="the distance of codes as it is, without a smooth foot")
     _heads(model, ledger)
+    _pyramid(model, RETINANET_LEVEL, ledger.values["detector"].get("channels", CHANNELS), ledger)
 
 
 def _focal(loss: Node, ledger: Ledger) -> None:
@@ -182,8 +184,24 @@ def _heads(model: Node, ledger: Ledger) -> None:
             ledger.set("detector.prior", min(prior, 1 - 1e-6), inner, "class_prediction_bias_init")
 
 
+def _pyramid(model: Node, finest: int, channels: int, ledger: Ledger) -> None:
+    """Its levels and channels, where they are those that there are here; else `left_out.py` has the word."""
+    extractor = model.node("feature_extractor")
+    coarsest = finest + anchors.LEVELS - 1
+    for node in (extractor.node("fpn"), extractor.node("bifpn")):
+        for name, own in (
+            ("min_level", finest),
+            ("max_level", coarsest),
+            ("additional_layer_depth", channels),
+            ("num_filters", channels),
+        ):
+            if node.has(name) and node.whole(name, own) == own:
+                ledger.same(node, name)
+
+
 def _faster_rcnn(model: Node, chosen: Chosen, ledger: Ledger) -> None:
     is_mobile = "mobilenet" in chosen.model
+    _pyramid(model, FASTER_RCNN_LEVEL, CHANNELS, ledger)
     generator = model.node("first_stage_anchor_generator")
     kind = anchors.generator_of(generator)
     if kind == "grid_anchor_generator":
