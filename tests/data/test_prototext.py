@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstall.data import prototext
 from unstall.data.prototext import Block, Field, Scalar
 from unstall.data.reading import Unparsable
+from unstall.tfod.config import FLAGS, as_number
 
 
 def plain(fields: list[Field]) -> list[tuple[str, Any]]:
@@ -95,3 +98,51 @@ def test_whatever_is_written_is_read_again(tree: list[tuple[str, Any]], opened: 
         )
 
     assert plain(prototext.parse(written(tree))) == tree
+
+
+def message_class() -> Any:
+    """message Tree { repeated Tree tree = 1; repeated string text = 2; repeated float number = 3; repeated bool flag = 4; }"""
+    file = descriptor_pb2.FileDescriptorProto(name="tree.proto", package="specified", syntax="proto2")
+    tree, kinds = file.message_type.add(name="Tree"), descriptor_pb2.FieldDescriptorProto
+    repeated = kinds.LABEL_REPEATED
+    tree.field.add(name="tree", number=1, type=kinds.TYPE_MESSAGE, label=repeated, type_name=".specified.Tree")
+    for number, (name, kind) in enumerate(
+        (("text", kinds.TYPE_STRING), ("number", kinds.TYPE_FLOAT), ("flag", kinds.TYPE_BOOL)), 2
+    ):
+        tree.field.add(name=name, number=number, type=kind, label=repeated)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("specified.Tree"))
+
+
+TREE = message_class()
+MESSAGES = st.recursive(
+    st.builds(
+        TREE,
+        text=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=2),
+        number=st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=2),
+        flag=st.lists(st.booleans(), max_size=2),
+    ),
+    lambda inner: st.builds(TREE, tree=st.lists(inner, max_size=2), text=st.just(["'\"\n"])),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(MESSAGES, st.booleans(), st.booleans(), st.booleans())
+def test_whatever_protobuf_itself_writes_is_read(message: Any, on_one_line: bool, pointed: bool, as_utf8: bool) -> None:
+    written = text_format.MessageToString(message, as_one_line=on_one_line, pointy_brackets=pointed, as_utf8=as_utf8)
+    assert_same(message, prototext.parse(written))
+
+
+def assert_same(message: Any, fields: list[Field]) -> None:
+    given = {name: [field.value for field in fields if field.name == name] for name in ("tree", "text", "number", "flag")}
+    assert [value.text for value in given["text"] if isinstance(value, Scalar)] == list(message.text)
+    numbers = [as_number(value.text) for value in given["number"] if isinstance(value, Scalar)]
+    assert [struct.pack("f", number or 0.0) for number in numbers] == [
+        struct.pack("f", number or 0.0) for number in message.number
+    ]
+    assert [FLAGS[value.text] for value in given["flag"] if isinstance(value, Scalar)] == list(message.flag)
+    for inner, block in zip(message.tree, given["tree"], strict=True):
+        assert isinstance(block, Block)
+        assert_same(inner, block.fields)
