@@ -1,5 +1,5 @@
 """Writes the pages that come from the code: causes, remedies, commands, detectors, formats, problems of data, checks, settings,
-events.
+events, fields of the TF Object Detection API.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    writes nothing; fails and names each page that is not what the code says
@@ -29,6 +29,7 @@ from unstall.diagnosis.diagnose import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 from unstall.preflight import registry as preflight_checks
+from unstall.tfod import pages as tfod_pages
 
 DOCS = Path(__file__).parent
 # Folders that hold generated pages only
@@ -43,6 +44,7 @@ def pages() -> dict[Path, str]:
         Path("commands/README.md"): commands_page(),
         Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
+        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod_pages.page(),
         Path("formats/README.md"): formats_page(),
         Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),

@@ -128,6 +128,7 @@ def test_a_cause_has_its_page(name: str) -> None:
         "detectors/README.md",
         "events.md",
         "formats/README.md",
+        "from-tfod-fields.md",
         "preflight/README.md",
         "problems/README.md",
         "remedies/README.md",

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from unstall.data import formats, labelmap
 from unstall.data.headers import header_of_bytes
 from unstall.detectors.weights.reading import read as read_weights
+from unstall.tfod.config import of_text
+from unstall.tfod.converting import of_config
+from unstall.tfod.inputs import Given
 
 
 @pytest.mark.parametrize("name", driver_names())
@@ -38,6 +41,8 @@ def test_the_seeds_begin_with_one_that_is_read_whole(name: str, tmp_path: Path) 
 def test_the_seeds_of_the_other_parsers_are_read() -> None:
     for seed in importlib.import_module("fuzz.drivers.labelmap").SEEDS:
         assert labelmap.parse(seed.decode())
+    for seed in importlib.import_module("fuzz.drivers.tfod").SEEDS:
+        assert of_config(of_text(seed.decode(), "pipeline.config"), Given()).count()["unknown"] == 0
     for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:
         read = header_of_bytes(seed)
         assert (read.width, read.height) == (64, 48), read

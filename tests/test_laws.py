@@ -77,7 +77,7 @@ def modules_of_the_package() -> list[str]:
 
 def is_learning(module: str) -> bool:
     """The learning half computes with NumPy; it takes a backend only in the function that needs one."""
-    return module.startswith(("unstall.data", "unstall.preflight.checks.", "unstall.preflight.remembered"))
+    return module.startswith(("unstall.data", "unstall.tfod.", "unstall.preflight.checks.", "unstall.preflight.remembered"))
 
 
 def is_of_keras(module: str) -> bool:

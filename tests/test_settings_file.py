@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import hypothesis
@@ -104,3 +105,8 @@ def test_what_is_written_is_what_is_read(chosen: dict[str, object], tmp_path_fac
     path = file_of(tmp_path_factory.mktemp("files"), settings_file.written(chosen, {"epochs": "for a reason"}, "Settings"))
     values, _ = settings_file.read(path)
     assert values == {name: settings.checked(name, value) for name, value in chosen.items()}
+
+
+def test_reasons_of_strangers_stay_comments() -> None:
+    text = settings_file.written({"epochs": 3}, {"epochs": "a\nseed = 9\x00\x7f \u2028b"}, "head\x00", None)
+    assert tomllib.loads(text) == {"epochs": 3}

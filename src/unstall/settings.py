@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.errors import WrongInput
@@ -86,7 +87,7 @@ class Settings:
     most_repairs: int = setting(10, "that a run may have; then it ends with the verdict. 0: nothing is repaired", 0, 1000)
 
     def __post_init__(self) -> None:
-        kinds = get_type_hints(type(self))
+        kinds = _kinds()
         for each in dataclasses.fields(self):
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), kinds[each.name], each.metadata))
         if self.micro_batch is not None and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
@@ -102,16 +103,22 @@ def names() -> tuple[str, ...]:
     return tuple(each.name for each in dataclasses.fields(Settings))
 
 
+@cache
+def _kinds() -> dict[str, Any]:
+    """By name; Python works them out anew each time that it is asked."""
+    return get_type_hints(Settings)
+
+
 def kind_of(name: str) -> Any:
     """The type of a setting, and whether it may be none."""
-    return _without_none(get_type_hints(Settings)[name])
+    return _without_none(_kinds()[name])
 
 
 def checked(name: str, value: Any) -> Any:
     """One value by itself, in the form that its field has; a wrong name or value is refused."""
     refuse_unknown(name)
     (own,) = (each for each in dataclasses.fields(Settings) if each.name == name)
-    return _checked(name, value, get_type_hints(Settings)[name], own.metadata)
+    return _checked(name, value, _kinds()[name], own.metadata)
 
 
 def refuse_unknown(name: str, where: str = "") -> None:

@@ -140,13 +140,13 @@ def _field(name: str) -> dataclasses.Field[Any]:
 def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
     """A file with every setting: those chosen as they are, the others with what holds without them, as comments."""
     usual = {**settings.as_plain(settings.Settings()), **(recipe or {})}
-    lines = [f"# {line}".rstrip() for line in head.splitlines()]
+    lines = [_comment(line) for line in head.splitlines()]
     tables = []
     for heading, names in groups().items():
         lines += ["", f"# --- {heading} ---"]
         for name in names:
             if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
-                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name))]
+                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name), why)]
                 continue
             lines += ["", *_setting(name, chosen, why, usual[name])]
     return "\n".join([*lines, *tables]) + "\n"
@@ -164,7 +164,12 @@ def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str], usual
 
 
 def _reason(name: str, why: Mapping[str, str]) -> list[str]:
-    return [f"# here: {why[name]}"] if name in why else []
+    return [_comment(f"here: {why[name]}")] if name in why else []
+
+
+def _comment(text: str) -> str:
+    """On one line, of characters that TOML allows there: a reason may quote what a stranger wrote."""
+    return "# " + "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text).rstrip()
 
 
 def _of_none(name: str) -> str:
@@ -172,8 +177,10 @@ def _of_none(name: str) -> str:
     return '""' if settings.kind_of(name)[0] is str else "1"
 
 
-def _table(name: str, values: Mapping[str, Any] | None) -> list[str]:
-    rows = [f"{key} = {as_toml(value)}" for key, value in (values or {}).items()]
+def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str]) -> list[str]:
+    rows = [
+        line for key, value in (values or {}).items() for line in (*_reason(f"{name}.{key}", why), f"{key} = {as_toml(value)}")
+    ]
     return [f"[{name}]", *rows] if rows else [f"# [{name}]", "# image_px = [640, 640]"]
 
 
@@ -182,4 +189,4 @@ def as_toml(value: Any) -> str:
         return f"[{', '.join(as_toml(each) for each in value)}]"
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON may hold, and TOML may not

@@ -47,10 +47,10 @@ def test_both_forms_of_blocks_comments_quotes_and_commas() -> None:
         ("item {\n name: 'x'\n}", 1, "has no id"),
         ("item {\n id: one\n}", 2, "Expected a whole number as id. Received: 'one'"),
         ("item {\n id: 99999999999\n}", 2, "Expected a whole number"),
-        ("\n}", 2, "Expected 'item {'"),
+        ("\n}", 2, "Expected the name of a field. Received: '}'"),
         ("item", 1, "The file ends after 'item'"),
         ("item {\n name: 'never\n", 2, "Expected a field or a block"),
-        ("item " + "{" * 1000, 1, "More than 16 blocks"),
+        ("item {\n" * 1000, 17, "More than 16 blocks"),
     ],
 )
 def test_mistakes_are_named_with_their_line(text: str, line: int, said: str) -> None:

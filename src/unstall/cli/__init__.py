@@ -112,7 +112,7 @@ backend_option: Decorator = click.option(
 
 def command_names(group_name: str = "") -> list[str]:
     """Of this folder, or of the group in it."""
-    return sorted(info.name.removesuffix("_") for info in pkgutil.iter_modules([str(FOLDER / group_name)]))
+    return sorted(info.name.removesuffix("_") for info in pkgutil.iter_modules([str(FOLDER.joinpath(*_file_names(group_name)))]))
 
 
 def all_commands() -> list[str]:
@@ -122,7 +122,7 @@ def all_commands() -> list[str]:
 
 def inner_names(typed: str) -> list[str]:
     """The commands of a group; of a command that is none, nothing."""
-    return command_names(typed) if (FOLDER / typed).is_dir() else []
+    return command_names(typed) if FOLDER.joinpath(*_file_names(typed)).is_dir() else []
 
 
 def load(typed: str) -> click.Command:

@@ -1,0 +1,37 @@
+"""Make settings of a pipeline.config of the TF Object Detection API: unstall import tfod pipeline.config OUT
+
+SSD, RetinaNet (SSD with a pyramid) and Faster R-CNN. Writes OUT/unstall.toml, and OUT/import.md, which says of every field, by
+its line, whether it was carried over, changed or left out, and what happens instead. Then: unstall train --config
+OUT/unstall.toml
+"""
+
+from __future__ import annotations
+
+import click
+
+from unstall.cli import answer, json_option
+
+
+@click.command("tfod", help=__doc__)
+@click.argument("config")
+@click.argument("out")
+@click.option(
+    "--data", metavar="PATH", help="The records to learn from, in place of the config's: a file, a folder or a pattern."
+)
+@click.option("--labels", metavar="FILE", help="The label map, in place of the config's.")
+@click.option("--validation", metavar="PATH", help="The records to score on, in place of the config's.")
+@json_option("what became of every field")
+def command(config: str, out: str, data: str | None, labels: str | None, validation: str | None, json_target: str | None) -> None:
+    from unstall.report import json
+    from unstall.report.import_text import show_imported
+    from unstall.report.progress import shown_progress
+    from unstall.tfod.converting import convert
+    from unstall.tfod.inputs import Given
+    from unstall.tfod.writing import refuse_existing, write
+
+    json.refuse_unwritable(json_target)
+    refuse_existing(out)
+    with shown_progress() as progress:
+        converted = convert(config, Given(data, labels, validation, out), progress)
+    files = write(converted, out)
+    answer({**converted.as_plain(), **files}, json_target, show_imported)

@@ -1,0 +1,137 @@
+"""Where the records of an input reader are: `train-?????-of-00010`, `train@10`, several paths; and what can be seen of them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstall.data import protos, records
+from unstall.data.reading import Unparsable
+from unstall.report.progress import Progress
+
+COUNTED = re.compile(r"(?P<name>.+)@(?P<count>\d{1,5}|\*)(?P<ending>\.\w+)?")  # train.record@10: as the API's own tools write it
+PLACEHOLDER = re.compile(r"PATH_TO_BE|TO_BE_CONFIGURED|YOUR_|<[^<>]*>", re.IGNORECASE)
+OF_WINDOWS = re.compile(r"[A-Za-z]:(?![/\\]{2}[^/\\])")  # D:/records; not a scheme of one letter
+GLOB = re.compile(r"[*?\[]")
+SAMPLE = 64  # records whose images' sizes are looked at
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the records hold, where they can be read from here."""
+
+    files: int = 0
+    images: int = 0
+    lying: float | None = None  # the share of the images that are wider than high
+
+
+def is_placeholder(path: str) -> bool:
+    """Something that the user has to fill in, a variable that is not set among them."""
+    return bool(PLACEHOLDER.search(path)) or "$" in os.path.expandvars(path)
+
+
+def is_of_windows(path: str) -> bool:
+    return bool(OF_WINDOWS.match(path)) and os.name != "nt"
+
+
+def as_pattern(path: str) -> str:
+    """'train.record@10' as 'train.record-?????-of-00010'."""
+    found = COUNTED.fullmatch(path)
+    if found is None:
+        return path
+    count = "?????" if found["count"] == "*" else f"{int(found['count']):05d}"
+    return f"{found['name']}-?????-of-{count}{found['ending'] or ''}"
+
+
+def one_pattern(paths: Sequence[str]) -> str | None:
+    """A path or pattern that holds just these: names of the same length, in one folder. None: there is none."""
+    patterns = list(dict.fromkeys(as_pattern(path) for path in paths))
+    if len(patterns) == 1:
+        return patterns[0]
+    if len({posixpath.dirname(path) for path in patterns}) > 1 or len({len(path) for path in patterns}) > 1:
+        return None
+    joined = "".join(letters[0] if len(set(letters)) == 1 else "?" for letters in zip(*patterns, strict=True))
+    folder = Path(posixpath.dirname(joined) or ".")
+    if GLOB.search(str(folder)):
+        return None
+    there = {posixpath.join(posixpath.dirname(joined), each.name) for each in files_of(joined)}
+    wanted = {posixpath.join(posixpath.dirname(path), each.name) for path in patterns for each in files_of(path)}
+    return joined if there == wanted else None
+
+
+def located(path: str, beside: Path) -> str:
+    """As a settings file takes it: absolute. The API means it from where one stands; else it may be meant from the config."""
+    if is_placeholder(path) or is_of_windows(path) or "://" in path:
+        return path
+    expanded = os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111 (with the variables, as one)
+    for folder in (Path.cwd(), beside):
+        if files_of(str(folder / expanded)):
+            return str(folder / expanded)
+    return str(Path.cwd() / expanded)
+
+
+def files_of(path: str) -> list[Path]:
+    """Plain files that it names, here and now."""
+    if is_placeholder(path) or "://" in path:
+        return []
+    place = Path(path)
+    try:
+        if place.is_file():
+            return [place]
+        if place.is_dir():
+            return sorted(each for each in place.iterdir() if each.is_file() and _is_named(each) and records.is_record_file(each))
+        if GLOB.search(place.name) and place.parent.is_dir():
+            return sorted(each for each in place.parent.glob(place.name) if each.is_file())
+    except (OSError, ValueError):  # a name that no file can have
+        pass
+    return []
+
+
+def _is_named(path: Path) -> bool:
+    return "record" in path.name or "-of-" in path.name
+
+
+def link_names(files: Sequence[Path]) -> dict[str, Path]:
+    """Names for links to files of several folders, by which they are read as records; not as shards of one another."""
+    return {f"{number:05d}-{file.name.replace('-of-', '_of_')}.record": file for number, file in enumerate(files)}
+
+
+def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None:
+    """None: there is nothing to be read here."""
+    if not files:
+        return None
+    images = 0
+    for number, file in enumerate(files):
+        if progress:
+            progress("counting records", number, len(files))
+        try:
+            images += records.count(file)
+        except OSError:
+            return None
+    return Seen(len(files), images, _lying(files))
+
+
+def _lying(files: Sequence[Path]) -> float | None:
+    """Of the first images of some of the files."""
+    every = max(1, len(files) // SAMPLE)
+    chosen = files[::every][:SAMPLE]
+    sides = [side for file in chosen for side in _sides(file, max(1, SAMPLE // len(chosen)))]
+    return sum(width > height for width, height in sides) / len(sides) if sides else None
+
+
+def _sides(file: Path, count: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for record in records.read(file):
+        if len(found) >= count or isinstance(record, records.Broken):
+            break
+        try:
+            features = protos.features(record.data)
+            width, height = (int(features[f"image/{side}"][1][0]) for side in ("width", "height"))
+        except (Unparsable, KeyError, IndexError, ValueError, TypeError):
+            break  # not records of the API: said when they are read
+        found.append((width, height))
+    return found
