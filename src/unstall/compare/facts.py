@@ -1,0 +1,279 @@
+"""Single facts out of a record, whatever of it is there: a record of an old or a broken run has holes, and none of them raises."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from unstall.compare.facts_of_data import (
+    boxes_per_image,
+    images_over,
+    largest_area,
+    largest_side,
+    most_boxes,
+)
+from unstall.compare.facts_of_run import (
+    curve,
+    died_of_memory,
+    failed_of,
+    figure,
+    floor_bytes,
+    is_broken,
+    part,
+    score,
+    spread,
+)
+from unstall.compare.plain import numbers, section
+
+__all__ = [
+    "boxes_per_image", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken", "largest_area",
+    "largest_side", "most_boxes", "numbers", "part", "score", "section", "spread",
+]  # fmt: skip
+
+SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
+TEMPORARY = re.compile(r"^(/tmp/|/var/tmp/|/dev/shm/|/proc/|/run/)|unstall")
+AUTOTUNED = 2.0  # batches, about, that TensorFlow keeps ahead where it may choose
+WIDTHS = {"float64": 8.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "int64": 8.0, "int32": 4.0, "uint8": 1.0, "int8": 1.0}
+
+
+def are_equal(was: Any, is_now: Any) -> bool:
+    if isinstance(was, float) or isinstance(is_now, float):
+        try:
+            return math.isclose(float(was), float(is_now), rel_tol=SAME, abs_tol=1e-12)
+        except (TypeError, ValueError):
+            return bool(was == is_now)
+    return bool(was == is_now)
+
+
+def is_temporary(value: Any) -> bool:
+    return isinstance(value, str) and TEMPORARY.search(value) is not None
+
+
+# --- what is fed ---
+
+
+def arrays(record: dict[str, Any], role: str) -> list[dict[str, Any]]:
+    """Inputs (x) or targets (y) of the batch that was fed most often."""
+    batch = section(record, "batch")
+    own = batch.get("inputs" if role == "x" else "targets")
+    return [each for each in own if isinstance(each, dict)] if isinstance(own, list) else []
+
+
+def _shape(array: dict[str, Any]) -> list[int]:
+    shape = array.get("shape")
+    return [int(each) for each in shape if isinstance(each, int | float)] if isinstance(shape, list | tuple) else []
+
+
+def batch_size(record: dict[str, Any]) -> int | None:
+    for array in (*arrays(record, "x"), *arrays(record, "y")):
+        shape = _shape(array)
+        if shape:
+            return shape[0]
+    return None
+
+
+def images(record: dict[str, Any]) -> list[list[int]]:
+    """Shapes of inputs that are images: batch, height, width, channels."""
+    return [shape for array in arrays(record, "x") if len(shape := _shape(array)) == 4]
+
+
+def image_size(record: dict[str, Any]) -> tuple[int, int] | None:
+    """Height and width, of the batch that was fed most often."""
+    found = images(record)
+    if found:
+        return (found[0][1], found[0][2]) if found[0][3] <= found[0][1] else (found[0][2], found[0][3])
+    return None
+
+
+def fed_area(record: dict[str, Any]) -> float | None:
+    """Pixels of the largest image that was fed; of other inputs, their elements."""
+    largest = section(record, "batch").get("largest_area")
+    if isinstance(largest, int | float) and largest:
+        return float(largest)
+    size = image_size(record)
+    if size is not None:
+        return float(size[0] * size[1])
+    shapes = [_shape(array) for array in arrays(record, "x")]
+    return float(math.prod(shapes[0][1:])) if shapes and len(shapes[0]) > 1 else None
+
+
+def input_dtype(record: dict[str, Any]) -> str | None:
+    found = arrays(record, "x")
+    dtype = found[0].get("dtype") if found else None
+    return str(dtype) if dtype else None
+
+
+def input_bytes(record: dict[str, Any]) -> float | None:
+    given = section(record, "batch").get("bytes")
+    if isinstance(given, int | float) and given:
+        return float(given)
+    total = 0.0
+    for array in (*arrays(record, "x"), *arrays(record, "y")):
+        total += math.prod(_shape(array)) * width_bytes(array.get("dtype"))
+    return total or None
+
+
+def target_rows(record: dict[str, Any]) -> int | None:
+    """The second axis of targets that have one: boxes of an image, say."""
+    rows = [shape[1] for array in arrays(record, "y") if len(shape := _shape(array)) == 3]
+    return max(rows, default=None)
+
+
+def has_boxes(*records: dict[str, Any]) -> bool:
+    return any(shape[-1] in {4, 5} for record in records for array in arrays(record, "y") if len(shape := _shape(array)) == 3)
+
+
+def target_range(record: dict[str, Any]) -> tuple[float, float] | None:
+    """The least and the greatest of targets that are whole numbers: classes."""
+    for array in arrays(record, "y"):
+        if array.get("whole") and isinstance(array.get("min"), int | float) and isinstance(array.get("max"), int | float):
+            return float(array["min"]), float(array["max"])
+    return None
+
+
+def held_bytes(record: dict[str, Any]) -> float | None:
+    """Of arrays that were given to fit whole: they lie in memory."""
+    given = section(record, "input").get("held_bytes")
+    return float(given) if isinstance(given, int | float) else None
+
+
+# --- what is trained ---
+
+
+def parameters(record: dict[str, Any]) -> int | None:
+    count = section(record, "model").get("parameters")
+    return int(count) if isinstance(count, int | float) and count else None
+
+
+def precision(record: dict[str, Any]) -> str | None:
+    model = section(record, "model")
+    given = model.get("precision") or model.get("dtype_policy") or section(record, "settings").get("precision")
+    return str(given) if given else None
+
+
+def width_bytes(precision: Any) -> float:
+    name = str(precision or "float32").removeprefix("mixed_")
+    return WIDTHS.get(name, 4.0)
+
+
+def output_rows(record: dict[str, Any]) -> float | None:
+    """Of outputs of three axes: the places that a detector predicts at."""
+    outputs = section(record, "model").get("outputs")
+    rows = [
+        float(shape[1])
+        for each in (outputs if isinstance(outputs, list) else [])
+        if isinstance(each, dict) and isinstance(shape := each.get("shape"), list) and len(shape) == 3 and shape[1]
+    ]
+    return max(rows, default=None)
+
+
+def losses(record: dict[str, Any]) -> list[str]:
+    given = section(record, "loss") or section(record, "optimizer").get("loss") or record.get("loss")
+    if isinstance(given, dict):
+        given = given.get("names") or given.get("name") or given.get("class") or list(given.values())
+    if isinstance(given, str):
+        return [given]
+    told = []
+    for each in given if isinstance(given, list) else []:
+        name = (each.get("name") or each.get("own") or "") if isinstance(each, dict) else str(each)
+        told.append(str(name))
+    return [name for name in told if name]
+
+
+def accumulation(record: dict[str, Any]) -> int | None:
+    steps = section(record, "optimizer").get("gradient_accumulation_steps")
+    return int(steps) if isinstance(steps, int | float) else None
+
+
+def execution(record: dict[str, Any], name: str) -> Any:
+    for part_name in ("optimizer", "model", "loss"):
+        found = section(record, part_name).get(name)
+        if found is not None:
+            return found
+    return record.get(name)
+
+
+def backend(record: dict[str, Any]) -> str | None:
+    given = section(record, "model").get("backend")
+    return str(given) if given else None
+
+
+# --- how it is fed ---
+
+
+def stages(input_section: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = input_section.get("stages")
+    return [row for row in rows if isinstance(row, dict) and row.get("stage")] if isinstance(rows, list) else []
+
+
+def input_arguments(input_section: dict[str, Any]) -> dict[str, Any]:
+    given = input_section.get("arguments")
+    own = dict(given) if isinstance(given, dict) else {}
+    for name in ("workers", "threads", "use_multiprocessing", "max_queue_size"):
+        if name in input_section:
+            own[name] = input_section[name]
+    return own
+
+
+def batches_ahead(record: dict[str, Any]) -> float:
+    feeding = section(record, "input")
+    for stage in stages(feeding):
+        if str(stage["stage"]).startswith("prefetch"):
+            given = (stage.get("arguments") or {}).get("buffer_size")
+            return float(given) if isinstance(given, int | float) and given > 0 else AUTOTUNED
+    queue = input_arguments(feeding).get("max_queue_size")
+    return float(queue) if isinstance(queue, int | float) else 0.0
+
+
+def read_at_once(record: dict[str, Any]) -> float:
+    counts = [1.0]
+    for stage in stages(section(record, "input")):
+        given = (stage.get("arguments") or {}).get("num_parallel_calls")
+        if isinstance(given, int | float):
+            cores = section(record, "machine").get("cores")
+            counts.append(float(given) if given > 0 else float(cores or 1))
+    return max(counts)
+
+
+# --- around it ---
+
+
+def devices(record: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = record.get("devices")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def memory_limit(machine: dict[str, Any]) -> float | None:
+    """What the machine or the control group allows, whichever is less."""
+    known = [machine.get(name) for name in ("memory_bytes", "cgroup_limit_bytes")]
+    return min((float(each) for each in known if isinstance(each, int | float) and each > 0), default=None)
+
+
+def arguments(record: dict[str, Any]) -> dict[str, str]:
+    """Of the command line, after the script: by name where they have one, else by place."""
+    command = [str(each) for each in section(record, "run").get("command") or []]
+    start = next((place + 1 for place, each in enumerate(command) if each.endswith(".py")), 1)
+    found: dict[str, str] = {}
+    rest = command[start:]
+    place, plain = 0, 0
+    while place < len(rest):
+        each = rest[place]
+        name, equals, value = each.partition("=")
+        if each.startswith("-") and equals:
+            found[name] = value
+        elif each.startswith("-") and place + 1 < len(rest) and not _is_option(rest[place + 1]):
+            place += 1
+            found[each] = rest[place]
+        elif each.startswith("-"):
+            found[each] = "given"
+        else:
+            plain += 1
+            found[f"argument {plain}"] = each
+        place += 1
+    return {name: value for name, value in found.items() if not is_temporary(value)}
+
+
+def _is_option(text: str) -> bool:
+    """A negative number is a value."""
+    return text.startswith("-") and not re.match(r"-\.?\d", text)

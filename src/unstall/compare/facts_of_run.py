@@ -1,0 +1,78 @@
+"""What a record says of how the run went: its figures, how it ended and of what."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from unstall.compare.plain import section
+
+# By the cause of the verdict, what a run failed of.
+OF_MEMORY = ("memory", "oom", "killed_for_memory", "kills")
+OF_LOSS = ("loss", "nan", "finite", "diverg", "learning_rate", "gradient", "label", "exploding")
+OF_TIME = ("starved", "slow", "input", "crowded", "retrac", "eager")
+
+
+def figure(record: dict[str, Any], name: str) -> float | None:
+    value = section(record, "figures").get(name)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def part(record: dict[str, Any], name: str) -> float | None:
+    """Seconds of a step."""
+    parts = section(record, "figures").get("parts")
+    value = parts.get(name) if isinstance(parts, dict) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def spread(record: dict[str, Any]) -> float | None:
+    """By how much the steps of the run differ among each other, in seconds."""
+    return figure(record, "step_spread_s")
+
+
+def curve(record: dict[str, Any]) -> list[tuple[float, float]]:
+    rows = section(record, "figures").get("curve")
+    points = [row for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
+    return [
+        (float(step), float(loss)) for step, loss in points if isinstance(step, int | float) and isinstance(loss, int | float)
+    ]
+
+
+def score(record: dict[str, Any]) -> float | None:
+    known = section(record, "figures").get("score")
+    value = known.get("AP") if isinstance(known, dict) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def floor_bytes(record: dict[str, Any]) -> float | None:
+    """What the process held before its training began: the framework, the program, its data."""
+    return figure(record, "host_before_bytes") if figure(record, "device_peak_bytes") is None else 0.0
+
+
+# --- how it ended ---
+
+
+def failed_of(record: dict[str, Any]) -> frozenset[str]:
+    """The channels: memory and free, loss, time; none where it ended well."""
+    run = section(record, "run")
+    cause = str(run.get("cause") or "").lower()
+    found: set[str] = set()
+    if any(word in cause for word in OF_MEMORY):
+        found |= {"memory", "free"}
+    if any(word in cause for word in OF_LOSS) or is_broken(record):
+        found.add("loss")
+    if any(word in cause for word in OF_TIME):
+        found.add("time")
+    return frozenset(found)
+
+
+def died_of_memory(record: dict[str, Any]) -> bool:
+    """What was measured is then less than what it needed."""
+    return "memory" in failed_of(record) and section(record, "run").get("outcome") in {"failed", "stuck"}
+
+
+def is_broken(record: dict[str, Any]) -> bool:
+    """Its loss became something that is no number."""
+    last = section(record, "figures").get("loss_last")
+    broke = section(record, "figures").get("loss_broke_at_step")
+    return broke is not None or (isinstance(last, float) and not math.isfinite(last))
