@@ -23,6 +23,7 @@ from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.reporting import told_exactly, write_report
+from unstall.supervisor.since_last_good import since_last_good
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -94,6 +95,8 @@ class Teller:
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
         self._said.update(fresh)
+        story["since_last_good"] = since_last_good(watch, story, is_over=False)
+        self._run.write_story(story)
         if not self._wishes.quiet:
             self._print(story)
         return True
@@ -130,6 +133,7 @@ class Teller:
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
         story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        story["since_last_good"] = since_last_good(watch, story, is_over=True)
         self._run.write_story(story)
         report = write_report(watch, diagnosis)
         if report is not None:
