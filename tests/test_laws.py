@@ -43,9 +43,10 @@ INSIDE = [
     *SOURCE.glob("journal/*.py"),
     SOURCE / "runs.py",
     SOURCE / "errors.py",
+    SOURCE / "masking.py",
     SOURCE / "__init__.py",
 ]
-LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors")
+LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking")
 LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
 
 

@@ -62,6 +62,16 @@ class RunFolder:
         """The page of the run."""
         return self.path / "report.html"
 
+    @property
+    def sources_path(self) -> Path:
+        """The program's own source as it was, compressed JSON."""
+        return self.path / "sources.json.gz"
+
+    @property
+    def record_path(self) -> Path:
+        """What the run was made of, put together from its journals when it had ended."""
+        return self.path / "record.json"
+
     def write_story(self, story: dict[str, Any]) -> None:
         """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
         aside = self.path / ".story.json.new"

@@ -1,1 +1,1 @@
-"""What a run was, written down so that two of them can be compared; and which difference explains how they differed."""
+"""What a run was, so that two can be held against each other; and which difference explains how they differed."""

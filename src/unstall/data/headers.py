@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from unstall.data.example import ImageSource
+if TYPE_CHECKING:  # it brings NumPy, which the watcher does without
+    from unstall.data.example import ImageSource
 
 FIRST_BYTES = 4096  # enough for every format but a JPEG with a large profile or thumbnail before its size
 MOST_SEGMENTS = 1_000  # of a JPEG before its size: a real one has a dozen

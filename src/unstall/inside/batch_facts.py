@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Optional
 
 from unstall.inside import batch_stats
+from unstall.inside.batch_shapes import BatchShapes
 from unstall.inside.loss_watch import loss_watch_of
 from unstall.inside.own_loop import loop_of
 from unstall.inside.patching import wrap
@@ -34,6 +35,7 @@ class BatchFacts:
         self._given: list[tuple[str, str, Any]] = []  # the same, of the fit that may be about to begin
         self._from_arrays = False
         self._tap: Any = None
+        self._shapes = BatchShapes(probe)
         self._reset()
 
     def _reset(self) -> None:
@@ -46,6 +48,7 @@ class BatchFacts:
 
     def fit_began(self, model: Any) -> None:
         self._reset()
+        self._shapes.reset()
         self._arrays, self._given = (self._given, []) if model is not None else ([], [])
         self._tap = self.probe.extras.pop("tap", None) if model is not None else None
         described = []
@@ -60,6 +63,7 @@ class BatchFacts:
 
     def fit_ended(self) -> None:
         self._tap = None  # it keeps a batch alive
+        self._shapes.tell()
 
     # --- arrays given to fit ---
 
@@ -84,6 +88,7 @@ class BatchFacts:
         batch = self.probe.shield.within_budget("batch tap", tap.take)
         if batch is not None:
             self._batches = done
+            self._shapes.see(batch)
             self._see(batch)
         return self._searching
 
@@ -94,6 +99,7 @@ class BatchFacts:
         if self._from_arrays or self.probe.phase in ("validate", "predict"):
             return
         self._batches += 1
+        self._shapes.see(batch)
         if self._searching or self._is_due():
             self._see(batch)
 

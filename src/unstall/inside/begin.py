@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.inside import device_facts, exceptions, experiments, own_signals, probe
+from unstall.inside import device_facts, exceptions, experiments, loaded, own_signals, probe
 from unstall.inside.early import FRAMEWORKS
 from unstall.inside.imports import AfterImport
 from unstall.inside.probe import Probe
@@ -44,6 +44,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new.shield.call("own signals", own_signals.install, new)
     new.shield.call("fatal errors", _note_fatal_errors, run)
     new.shield.call("devices", device_facts.install, new)
+    new.shield.call("modules", loaded.install, new)
     new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)
     return new
@@ -54,6 +55,7 @@ def ended(probe_: Probe) -> None:
     if os.getpid() == probe_.pid and probe_.active:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
+        probe_.shield.call("modules", loaded.tell_once, probe_)
         probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid)))
         probe_.writer.close()
 

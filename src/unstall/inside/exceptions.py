@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import Any
 
-from unstall.inside import device_facts, files_met
+from unstall.inside import device_facts, files_met, loaded
 from unstall.inside.places import traceback_frames, without_ours
 from unstall.inside.probe import Probe
 from unstall.journal.events import ErrorRaised, WarningShown
@@ -68,6 +68,7 @@ def _hook_errors(probe: Probe) -> None:
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
             probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
+            probe.shield.call("modules", loaded.tell_once, probe)
             probe.shield.call("files", files_met.tell, probe, traceback)
             probe.shield.call("device memory", device_facts.tell_memory, probe)
         try:

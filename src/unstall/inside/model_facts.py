@@ -83,7 +83,7 @@ def describe_fits(probe: Probe) -> None:
 
 def describe(model: Any, compiled_at: Optional[str] = None) -> dict[str, Any]:
     outputs = model_layers.outputs(model)
-    losses = _losses(model, [output["name"] for output in outputs])
+    losses = losses_of(model, [output["name"] for output in outputs])
     return {
         "model": type(model).__name__,
         "compiled_at": compiled_at,
@@ -136,7 +136,7 @@ def _is_own_step(model: Any) -> bool:
 # --- losses ---
 
 
-def _losses(model: Any, names: list[str]) -> list[dict[str, Any]]:
+def losses_of(model: Any, names: list[str]) -> list[dict[str, Any]]:
     """One for each output, in the order of the outputs; fewer where that cannot be told."""
     given = _given(model)
     if given is None:

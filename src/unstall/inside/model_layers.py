@@ -24,12 +24,12 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-def flat(model: Any) -> list[Any]:
+def flat(model: Any, most: int = MOST_LAYERS) -> list[Any]:
     """All layers, those of models inside the model too, in the order of their use where Keras knows it."""
     found: list[Any] = []
 
     def add(layer: Any, depth: int) -> None:
-        if len(found) >= MOST_LAYERS or depth > DEEPEST:
+        if len(found) >= most or depth > DEEPEST:
             return
         inner = getattr(layer, "layers", None)
         if inner and isinstance(inner, (list, tuple)):

@@ -17,7 +17,18 @@ from typing import Any, Optional
 from unstall.journal.base import Event, Frame, ThreadStack
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
+from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
 from unstall.journal.plans import PlanMade, PlanUndone, PlanVerified, RepairsEnded
+from unstall.journal.recorded import (
+    BatchesCounted,
+    CircumstancesSeen,
+    DataMeasured,
+    DataMet,
+    ModelRecorded,
+    ModulesLoaded,
+    SourcesCopied,
+    VersionsRead,
+)
 from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
@@ -49,17 +60,22 @@ from unstall.journal.training import (
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
+    "BatchesCounted",
     "CheckpointCompleted",
     "CheckpointFailed",
     "CheckpointRefused",
     "ChildSeen",
+    "CircumstancesSeen",
     "ClusterSeen",
+    "DataMeasured",
+    "DataMet",
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",
     "DiskSeen",
     "EpochScored",
     "Event",
+    "EventsLost",
     "ExampleSkipped",
     "ExperimentEnded",
     "Frame",
@@ -71,13 +87,17 @@ __all__ = [
     "LibrariesSeen",
     "LossDiverged",
     "MemoryExhausted",
+    "ModelRecorded",
+    "ModulesLoaded",
     "PathLooked",
     "PlanMade",
     "PlanUndone",
     "PlanVerified",
+    "ProbeFailed",
     "RepairsEnded",
     "SampleFailed",
     "SourceRead",
+    "SourcesCopied",
     "StackSampled",
     "StallBegan",
     "StallEnded",
@@ -86,6 +106,8 @@ __all__ = [
     "TrainingBegan",
     "TrainingEnded",
     "UpdateSkipped",
+    "VerdictReached",
+    "VersionsRead",
     "WorkerReplaced",
 ]
 
@@ -132,6 +154,7 @@ class ProcessEnded(Event):
     exit_code: Optional[int] = None
     signal: Optional[int] = None
     stopped_by_us: bool = False
+    peak_rss_bytes: Optional[int] = None  # the most that it ever had in memory, by the kernel's own account
 
 
 @dataclass(frozen=True)
@@ -342,30 +365,6 @@ class LoopSeen(Event):
     """A fact about one's own loop, e.g. an iterator made anew in each step."""
 
     facts: dict[str, Any] = field(default_factory=dict)
-
-
-# --- about Unstall itself ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ProbeFailed(Event):
-    probe: str = ""
-    error: str = ""
-    disabled: bool = False
-
-
-@dataclass(frozen=True)
-class EventsLost(Event):
-    count: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class VerdictReached(Event):
-    cause: str = ""
-    certainty: str = ""
-    where: Optional[str] = None
-    summary: str = ""
 
 
 def _kinds(base: type[Event]) -> dict[str, type[Event]]:

@@ -52,7 +52,7 @@ class DevicesListed(Event):
 
 @dataclass(frozen=True)
 class DeviceMemoryCounted(Event):
-    """The memory of a card as the framework's own allocator counts it, at the moment of an error."""
+    """The memory of a card as the framework's own allocator counts it: now and then, and at the moment of an error."""
 
     framework: str = ""
     device: str = ""
@@ -61,3 +61,4 @@ class DeviceMemoryCounted(Event):
     limit_bytes: Optional[int] = None  # that the allocator may take
     free_bytes: Optional[int] = None  # of the card, as the driver says
     largest_free_bytes: Optional[int] = None  # the largest free piece, where the allocator tells
+    peak_bytes: Optional[int] = None  # the most that was ever in use

@@ -32,6 +32,17 @@ class DeviceSampler:
                 at=time.time(), signal="device", missing=f"NVML: {error}", cure="check that nvidia-smi works"
             )
 
+    def drivers(self) -> dict[str, str]:
+        """Versions: of the driver, and of the newest CUDA that it can do."""
+        if not self._handles:
+            return {}
+        try:
+            driver, number = self._nvml.nvmlSystemGetDriverVersion(), int(self._nvml.nvmlSystemGetCudaDriverVersion_v2())
+        except self._nvml.NVMLError:
+            return {}
+        name = driver if isinstance(driver, str) else driver.decode()
+        return {"nvidia_driver": name, "cuda_of_driver": f"{number // 1000}.{number % 1000 // 10}"}
+
     def sample(self, ours: set[int]) -> list[Event]:
         events: list[Event] = []
         for index, handle in enumerate(self._handles):

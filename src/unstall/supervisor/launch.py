@@ -99,7 +99,7 @@ class Launched:
 
     def _reap(self) -> None:
         try:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         except ChildProcessError:
             self.ended = ProcessEnded(at=time.time(), pid=self.pid)
             return
@@ -112,6 +112,7 @@ class Launched:
                 exit_code=code,
                 signal=by_signal,
                 stopped_by_us=self._stopped_by_us,
+                peak_rss_bytes=usage.ru_maxrss * 1024,
             )
             self._end_family()
 

@@ -22,6 +22,7 @@ from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
+from unstall.supervisor.recording import Recorder
 from unstall.supervisor.reporting import told_exactly, write_report
 from unstall.supervisor.since_last_good import since_last_good
 from unstall.supervisor.watch import TICK_S, Watch
@@ -73,7 +74,8 @@ def start(
     launched = Launched(command, run, mask, prints_on_stderr)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
-    return launched, Watch(run, launched.pid, writer, since=began)
+    recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
+    return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
 
 
 class Teller:

@@ -34,6 +34,7 @@ from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
 from unstall.supervisor import afterwards, clocks, closer
 from unstall.supervisor.processes import python_processes
+from unstall.supervisor.recording import Recorder
 
 T = TypeVar("T")
 
@@ -65,7 +66,9 @@ class Rhythm:
 
 
 class Watch:
-    def __init__(self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0) -> None:
+    def __init__(
+        self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0, recorder: Recorder | None = None
+    ) -> None:
         """`since`: what the journal tells from before is of an earlier program of the same run."""
         self.run = run
         self.pid = pid
@@ -96,6 +99,13 @@ class Watch:
         self._stacks_refused = False
         if self._device.failure:
             self.note(self._device.failure)
+        self._recorder = recorder or Recorder.of_process(run, pid, writer.write)
+        self.guarded("record", self._begin_record)
+
+    def _begin_record(self) -> None:
+        """What is there before the program can have taken anything."""
+        self.note(*self._device.sample({self.pid}))
+        self._recorder.begin(self._device.drivers())
 
     # --- the journal ---
 
@@ -108,6 +118,7 @@ class Watch:
         events = self._tail.read()
         self.journal.extend(since(events, self._since))
         self.journal.now = time.time()
+        self.guarded("record", lambda: self._recorder.look(events))
         if not self.is_timeline_broken:
             self.guarded("timeline", lambda: self._record(events))
 
@@ -339,5 +350,6 @@ class Watch:
         """The last look, when the program has ended."""
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         self.read()
+        self.guarded("record", self._recorder.finish)
         self.note(*afterwards.look(self.journal))
         return self.examine()

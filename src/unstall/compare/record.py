@@ -1,0 +1,128 @@
+"""What a run was, as plain data: all that can make the next one differ, and how it went. Read from its journals and its folder.
+
+Every section is optional. A journal of an older version, a half one or none gives empty sections, never an error. Sections:
+
+run            name, script, command, began_at, ended_at, seconds, outcome (done, failed, stuck, interrupted, running), cause
+settings       of `unstall train`, by their names
+sources        files of the program by name: sha256, lines, text
+environment    variables that can change a training
+versions       of Python, packages and drivers
+machine        cores, memory_bytes, cgroup_limit_bytes, hostname, kernel, limits, storage
+devices        cards before the start: name, total_bytes, free_bytes_before, foreign (pid, name, bytes)
+data           files, bytes, examples, image_px, boxes_per_image, largest, digest
+batch          size, shapes, dtypes, bytes, different_shapes
+model          name, class, parameters, layers (name, class, output_shape, parameters, activation_bytes), outputs, precision
+optimizer      class, learning_rate and other numbers; loss; jit_compile, run_eagerly, steps_per_execution
+loss           names, and the place of one's own
+input          kind, arguments, stages, threads
+figures        steps, step_s, parts, peaks, images_per_s, losses, curve, score, memory curve
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+from unstall.compare.recorded import data, figures, model, outcome, surroundings
+from unstall.compare.recorded.taken import Taken
+from unstall.journal.reader import JOURNAL_FILES, stream_folder
+from unstall.masking import masked_command
+from unstall.runs import RunFolder
+
+VERSION = 1  # of the form; a kept record of another one is made anew
+LARGEST_SOURCES_BYTES = 64 * 2**20
+
+
+def record_of(folder: RunFolder) -> dict[str, Any]:
+    """The whole record. That of a run that has ended is kept in its folder, and only read the next time."""
+    kept = _kept(folder)
+    record = kept if kept is not None else _made(folder)
+    return {**record, "sources": sources_of(folder)}
+
+
+def keep(folder: RunFolder) -> None:
+    """Writes the record into the folder of a run that has ended. A full disk loses it, and it is made anew when asked for."""
+    plain = {"version": VERSION, "journal_bytes": _journal_bytes(folder), "record": _made(folder)}
+    aside = folder.record_path.with_name(f".{folder.record_path.name}.new")
+    try:
+        aside.write_text(json.dumps(plain), encoding="utf-8")
+        aside.replace(folder.record_path)
+    except OSError:
+        return
+
+
+def _kept(folder: RunFolder) -> dict[str, Any] | None:
+    try:
+        plain = json.loads(folder.record_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):
+        return None
+    record = plain.get("record")
+    return record if isinstance(record, dict) else None
+
+
+def _journal_bytes(folder: RunFolder) -> int:
+    """By which a journal that has grown since is known."""
+    try:
+        return sum(path.stat().st_size for path in folder.path.glob(JOURNAL_FILES))
+    except OSError:
+        return -1
+
+
+def _made(folder: RunFolder) -> dict[str, Any]:
+    taken = Taken()
+    for event in stream_folder(folder.path):
+        taken.take(event)
+    batch = model.batch(taken)
+    sections: dict[str, Callable[[], Any]] = {
+        "run": lambda: outcome.run(folder, taken),
+        "settings": lambda: surroundings.settings(folder, taken),
+        "environment": lambda: surroundings.environment(taken),
+        "versions": lambda: surroundings.versions(taken),
+        "machine": lambda: surroundings.machine(taken),
+        "devices": lambda: surroundings.devices(taken),
+        "data": lambda: data.data(taken),
+        "batch": lambda: batch,
+        "model": lambda: model.model(taken, batch),
+        "optimizer": lambda: model.optimizer(taken),
+        "loss": lambda: model.losses(taken),
+        "input": lambda: surroundings.inputs(taken),
+        "figures": lambda: figures.figures(taken, batch, score_of(folder)),
+    }
+    record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
+    record["run"]["command"] = masked_command(record["run"].get("command") or [])
+    return record
+
+
+def _or_empty(make: Callable[[], Any], empty: Any) -> Any:
+    """A journal is other people's data: one event of an odd form costs its section, not the record."""
+    try:
+        return make()
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError):
+        return empty
+
+
+def score_of(folder: RunFolder) -> dict[str, Any]:
+    """COCO's figures of the best weights, as a training of Unstall's own leaves them."""
+    try:
+        plain = json.loads(folder.score_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    found = plain.get("figures") if isinstance(plain, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def sources_of(folder: RunFolder) -> dict[str, Any]:
+    """The files of the program by their names: sha256, lines, text."""
+    try:
+        if folder.sources_path.stat().st_size > LARGEST_SOURCES_BYTES:
+            return {}
+        with gzip.open(folder.sources_path) as file:
+            plain = json.loads(file.read(LARGEST_SOURCES_BYTES))
+    except (OSError, ValueError, EOFError):
+        return {}
+    files = plain.get("files") if isinstance(plain, dict) else None
+    return files if isinstance(files, dict) else {}

@@ -1,0 +1,137 @@
+"""How a run went, added up event by event: a run of a million steps needs no more room than one of a thousand."""
+
+from __future__ import annotations
+
+from unstall.journal.events import (
+    CheckpointSaved,
+    DeviceMemoryCounted,
+    DeviceSampled,
+    EpochEnded,
+    Event,
+    HostSampled,
+    PhaseEnded,
+    ProcessEnded,
+    StepsEnded,
+)
+from unstall.report.numbers import input_seconds
+
+WARM_UP_STEPS = 3  # the first of a fit: they compile, fill queues and tune kernels
+MOST_DURATIONS = 4000
+MOST_POINTS = 400
+
+
+class Points:
+    """Pairs, thinned out as they come: every second one is dropped when they are too many."""
+
+    def __init__(self, most: int = MOST_POINTS) -> None:
+        self._most = most
+        self._every = 1
+        self._seen = 0
+        self.pairs: list[list[float]] = []
+
+    def add(self, place: float, value: float) -> None:
+        if self._seen % self._every == 0:
+            self.pairs.append([place, value])
+            if len(self.pairs) > self._most:
+                self.pairs = self.pairs[::2]
+                self._every *= 2
+        self._seen += 1
+
+
+class Course:
+    def __init__(self) -> None:
+        self.steps = 0
+        self.later_steps = 0  # after the warm-up
+        self.durations: list[tuple[float, int]] = []  # seconds of a step, and of how many
+        self.totals = dict.fromkeys(("input", "compute", "validation", "checkpoint", "compile", "between"), 0.0)
+        self.is_input_measured = False
+        self.host_peak_bytes: int | None = None
+        self.device_peak_bytes: dict[int, int] = {}
+        self.device_limit_bytes: dict[int, int] = {}
+        self.allocator_peak_bytes: int | None = None
+        self.first_loss: float | None = None
+        self.last_loss: float | None = None
+        self.least_loss: float | None = None
+        self.losses = Points()
+        self.epoch_losses = Points()
+        self.host_memory = Points()
+        self.device_memory = Points()
+        self.not_finite_since_step: int | None = None
+        self.last_logs: dict[str, float | None] = {}
+        self.most_threads = 0
+        self.cpu_core_seconds = 0.0
+        self.cpu_seconds = 0.0
+        self._steps_before = 0  # of fits that have ended
+
+    def take(self, event: Event, moment: float) -> None:
+        if isinstance(event, StepsEnded):
+            self._take_steps(event)
+        elif isinstance(event, EpochEnded):
+            self.last_logs = event.logs
+            loss = event.logs.get("loss")
+            if loss is not None:
+                self.epoch_losses.add(self.steps, loss)
+        elif isinstance(event, PhaseEnded) and event.phase == "validate":
+            self.totals["validation"] += event.seconds
+        elif isinstance(event, CheckpointSaved):
+            self.totals["checkpoint"] += event.seconds
+        elif isinstance(event, HostSampled | ProcessEnded):
+            self._take_host(event, moment)
+        elif isinstance(event, DeviceSampled):
+            self._take_device(event, moment)
+        elif isinstance(event, DeviceMemoryCounted):
+            peak = max(event.peak_bytes or 0, event.in_use_bytes or 0)
+            self.allocator_peak_bytes = max(self.allocator_peak_bytes or 0, peak) or None
+
+    def _take_steps(self, group: StepsEnded) -> None:
+        if group.phase != "train":
+            return
+        count = max(1, group.last - group.first + 1)
+        if group.first == 0:
+            self._steps_before = self.steps
+        self.steps += count
+        self._take_loss(group)
+        if group.first == 0:
+            self.totals["compile"] += group.busy_s
+            return
+        waiting = input_seconds([group])
+        self.is_input_measured = self.is_input_measured or waiting is not None
+        inside = min(group.seconds, group.busy_s + (group.wait_s or 0.0))
+        if group.first < WARM_UP_STEPS:
+            return
+        self.later_steps += count
+        self.totals["input"] += waiting or 0.0
+        self.totals["compute"] += max(0.0, inside - (waiting or 0.0))
+        self.totals["between"] += max(0.0, group.seconds - inside)
+        self.durations.append((group.seconds / count, count))
+        if len(self.durations) > MOST_DURATIONS:
+            self.durations = self.durations[::2]
+
+    def _take_loss(self, group: StepsEnded) -> None:
+        if group.loss_is_finite is False and self.not_finite_since_step is None:
+            self.not_finite_since_step = self._steps_before + group.first
+        if group.loss is None:
+            return
+        self.first_loss = group.loss if self.first_loss is None else self.first_loss
+        self.least_loss = group.loss if self.least_loss is None else min(self.least_loss, group.loss)
+        self.last_loss = group.loss
+        self.losses.add(self._steps_before + group.last, group.loss)
+
+    def _take_host(self, event: HostSampled | ProcessEnded, moment: float) -> None:
+        if isinstance(event, ProcessEnded):
+            self.host_peak_bytes = max(self.host_peak_bytes or 0, event.peak_rss_bytes or 0) or None
+            return
+        self.host_peak_bytes = max(self.host_peak_bytes or 0, event.rss_bytes)
+        self.host_memory.add(round(moment, 2), event.rss_bytes)
+        self.most_threads = max(self.most_threads, event.threads)
+        self.cpu_core_seconds += event.cpu_cores * event.interval_s
+        self.cpu_seconds += event.interval_s
+
+    def _take_device(self, event: DeviceSampled, moment: float) -> None:
+        """What the program itself holds, where the driver tells; else all that is in use."""
+        ours = sum(process.get("bytes") or 0 for process in event.processes if process.get("ours"))
+        used = ours or event.used_bytes
+        self.device_peak_bytes[event.index] = max(self.device_peak_bytes.get(event.index, 0), used)
+        self.device_limit_bytes[event.index] = event.total_bytes
+        if event.index == min(self.device_limit_bytes):
+            self.device_memory.add(round(moment, 2), used)

@@ -1,0 +1,91 @@
+"""How a run went: time, memory, loss, score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.compare.recorded.course import Course
+from unstall.compare.recorded.taken import Taken
+from unstall.journal.events import EpochScored
+
+
+def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
+    course = taken.course
+    step_s = median_step_s(course)
+    size = batch.get("size")
+    return {
+        "steps": course.steps,
+        "step_s": step_s,
+        "parts": parts(course),
+        "totals_s": {name: round(seconds, 6) for name, seconds in course.totals.items()},
+        "is_input_measured": course.is_input_measured,
+        "device_peak_bytes": course.allocator_peak_bytes or max(course.device_peak_bytes.values(), default=None),
+        "device_peak_is_of": _device_peak_is_of(course),
+        "device_limit_bytes": min(course.device_limit_bytes.values(), default=None),
+        "host_peak_bytes": course.host_peak_bytes,
+        "images_per_s": size / step_s if size and step_s else None,
+        "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
+        "loss_first": _loss(course, 0),
+        "loss_last": _loss(course, -1),
+        "loss_min": course.least_loss if course.least_loss is not None else _least(course),
+        "not_finite_since_step": course.not_finite_since_step,
+        "last_epoch": course.last_logs,
+        "curve": course.losses.pairs or course.epoch_losses.pairs,
+        "host_memory_curve": course.host_memory.pairs,
+        "device_memory_curve": course.device_memory.pairs,
+        "score": scored(taken, score),
+    }
+
+
+def median_step_s(course: Course) -> float | None:
+    """Of the steps after the warm-up, each counted as often as it occurred."""
+    ordered = sorted(course.durations)
+    half = sum(count for _, count in ordered) / 2
+    passed = 0
+    for seconds, count in ordered:
+        passed += count
+        if passed >= half:
+            return seconds
+    return None
+
+
+def parts(course: Course) -> dict[str, float | None]:
+    """Seconds of a step, by what they went into. Validation, checkpoints and compilation are shared out among all steps."""
+    later, steps = course.later_steps, course.steps
+    if not steps:
+        return {}
+    of_later = {name: course.totals[name] / later if later else None for name in ("input", "compute", "between")}
+    told = {
+        "input": of_later["input"] if course.is_input_measured else None,
+        "compute": of_later["compute"],
+        "validation": course.totals["validation"] / steps,
+        "checkpoint": course.totals["checkpoint"] / steps,
+        "compile": course.totals["compile"] / steps,
+        "other": of_later["between"],
+    }
+    return {name: None if seconds is None else round(seconds, 9) for name, seconds in told.items()}
+
+
+def _device_peak_is_of(course: Course) -> str:
+    """the allocator: what tensors needed; the card: what was taken from it, which may be a pool that is not used up."""
+    if course.allocator_peak_bytes:
+        return "the allocator"
+    return "the card" if course.device_peak_bytes else ""
+
+
+def _loss(course: Course, place: int) -> float | None:
+    known = (course.first_loss, course.last_loss)[place]
+    if known is not None:
+        return known
+    return course.epoch_losses.pairs[place][1] if course.epoch_losses.pairs else None
+
+
+def _least(course: Course) -> float | None:
+    return min((loss for _, loss in course.epoch_losses.pairs), default=None)
+
+
+def scored(taken: Taken, kept: dict[str, Any]) -> dict[str, float | None]:
+    """COCO's figures: `kept` ones of the best weights, else the best that the journal tells."""
+    best = next((event for event in reversed(taken.of(EpochScored)) if event.is_best), taken.last(EpochScored))
+    known = kept or (dict(best.figures) if best is not None else {})
+    return {str(name): value for name, value in known.items() if value is None or isinstance(value, int | float)}

@@ -1,0 +1,196 @@
+"""What was trained, and on batches of which shape: layers with what they hold, optimizer, losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from unstall.compare.recorded.taken import Taken
+from unstall.journal.events import (
+    BatchesCounted,
+    BatchSampled,
+    FitBegan,
+    InputDescribed,
+    ModelDescribed,
+    ModelRecorded,
+    TrainingBegan,
+)
+
+BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
+         "uint16": 2, "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}  # fmt: skip
+SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
+Array = dict[str, Any]
+
+
+def batch(taken: Taken) -> dict[str, Any]:
+    """The arrays of the largest batch that was seen, how many shapes there were, and how the numbers in them ranged."""
+    counted = [event for event in taken.of(BatchesCounted) if event.shapes]
+    if counted:
+        most = max(counted, key=lambda event: event.batches)
+        shapes = [{"arrays": [_array(*part) for part in shape["arrays"]], "batches": shape["batches"]} for shape in most.shapes]
+        arrays, different, looked_at = shapes[0]["arrays"], most.different, most.batches
+    else:
+        shapes, arrays = [], _from_samples(taken)
+        different, looked_at = (1, 1) if arrays else (0, 0)
+    if not arrays:
+        began = taken.last(TrainingBegan)
+        return {"size": began.batch_size, "micro_batch": began.micro_batch} if began is not None and began.batch_size else {}
+    return {
+        "size": _rows(arrays),
+        "arrays": arrays,
+        "bytes": sum(array["bytes"] or 0 for array in arrays),
+        "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),
+        "target_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "y"),
+        "shapes": shapes,
+        "different_shapes": different,
+        "looked_at": looked_at,
+        "values": _values(taken),
+    }
+
+
+def _array(role: str, name: str, shape: list[int], dtype: str) -> Array:
+    return {"role": role, "name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(shape, dtype)}
+
+
+def _from_samples(taken: Taken) -> list[Array]:
+    """Of arrays that were given to fit as a whole, a batch is so many rows of each."""
+    described = next((event for event in reversed(taken.of(InputDescribed)) if event.role == "train"), None)
+    rows = described.arguments.get("batch_size") if described is not None else None
+    for event in taken.of(BatchSampled):
+        told = [array for array in event.facts.get("arrays") or [] if isinstance(array, dict) and array.get("shape")]
+        if not told or event.facts.get("source") not in {"batch", "arrays"}:
+            continue
+        is_whole = event.facts.get("source") == "arrays" and isinstance(rows, int)
+        shapes = [[min(rows, array["shape"][0]), *array["shape"][1:]] if is_whole else array["shape"] for array in told]
+        return [
+            _array(array.get("role", ""), array.get("name", ""), shape, array.get("dtype", ""))
+            for array, shape in zip(told, shapes, strict=True)
+        ]
+    return []
+
+
+def _rows(arrays: list[Array]) -> int | None:
+    inputs = [array for array in arrays if array["role"] == "x"] or arrays
+    first = next((array["shape"] for array in inputs if array["shape"]), None)
+    return first[0] if first and first[0] and first[0] > 0 else None
+
+
+def _values(taken: Taken) -> list[dict[str, Any]]:
+    """min, max and mean of each array over the batches that were looked at; of boxes, how many a batch had."""
+    told: dict[tuple[str, str], dict[str, Any]] = {}
+    for event in taken.of(BatchSampled):
+        for array in event.facts.get("arrays") or []:
+            if not isinstance(array, dict) or "min" not in array:
+                continue
+            known = told.setdefault((array["role"], array["name"]), {"means": [], "boxes": []})
+            known["min"] = min(known.get("min", array["min"]), array["min"])
+            known["max"] = max(known.get("max", array["max"]), array["max"])
+            known["means"].append(array.get("mean"))
+            boxes = array.get("boxes")
+            if isinstance(boxes, dict) and isinstance(boxes.get("rows"), int):
+                known["boxes"].append(boxes["rows"])
+            if "distinct" in array:
+                known["distinct"] = max(known.get("distinct", 0), array["distinct"])
+    rows = []
+    for (role, name), known in told.items():
+        means = [mean for mean in known.pop("means") if isinstance(mean, int | float)]
+        counts = known.pop("boxes")
+        row = {"role": role, "name": name, **known, "mean": sum(means) / len(means) if means else None}
+        if counts:
+            row["boxes_per_batch"] = {"min": min(counts), "max": max(counts), "mean": sum(counts) / len(counts)}
+        rows.append(row)
+    return rows
+
+
+def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
+    width = BYTES.get(dtype)
+    if width is None or any(side is None or side < 0 for side in shape):
+        return None
+    return math.prod(side for side in shape if side is not None) * width
+
+
+# --- the model ---
+
+
+def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
+    told = taken.last(ModelRecorded)
+    if told is None:
+        return _from_description(taken)
+    facts, size = told.facts, fed.get("micro_batch") or fed.get("size")
+    layers = [_layer(row, size) for row in told.layers if isinstance(row, list) and len(row) == 6]
+    known = [layer["activation_bytes"] for layer in layers if layer["activation_bytes"] is not None]
+    fit = taken.last(FitBegan)
+    return {
+        "name": facts.get("name", ""),
+        "class": facts.get("model", ""),
+        "parameters": facts.get("parameters"),
+        "trainable_parameters": facts.get("trainable_parameters"),
+        "layers": layers,
+        "layers_left_out": told.layers_left_out,
+        "activation_bytes": sum(known) if known else None,
+        "inputs": [_tensor(each, size) for each in facts.get("inputs") or []],
+        "outputs": [_tensor(each, size) for each in facts.get("outputs") or []],
+        "precision": facts.get("policy", ""),
+        "backend": fit.backend if fit else "",
+        "own_loop": bool(facts.get("own_loop")),
+    }
+
+
+def _from_description(taken: Taken) -> dict[str, Any]:
+    """A journal of an older version tells less."""
+    described = taken.last(ModelDescribed)
+    if described is None:
+        return {}
+    layers = [layer for layer in described.facts.get("layers") or [] if isinstance(layer, dict)]
+    told = [{"name": layer.get("name", ""), "class": layer.get("class", "")} for layer in layers]
+    return {"name": "", "class": described.facts.get("model", ""), "layers": told} if layers else {}
+
+
+def _layer(row: list[Any], size: int | None) -> dict[str, Any]:
+    name, kind, shapes, parameters, trainable, dtype = row
+    bytes_each = [size_bytes(_filled(shape, size), dtype) for shape in shapes or []]
+    is_known = bool(bytes_each) and all(each is not None for each in bytes_each)
+    return {
+        "name": name,
+        "class": kind,
+        "output_shape": shapes[0] if shapes else None,
+        "uses": len(shapes or []),
+        "parameters": parameters,
+        "trainable_parameters": trainable,
+        "dtype": dtype,
+        "activation_bytes": sum(each or 0 for each in bytes_each) if is_known else None,
+    }
+
+
+def _filled(shape: list[int | None], size: int | None) -> list[int | None]:
+    """With the size of the batch where Keras leaves it open."""
+    return [size, *shape[1:]] if shape and shape[0] is None else list(shape)
+
+
+def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
+    name, shape, dtype = told
+    return {"name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(_filled(shape, size), dtype)}
+
+
+def optimizer(taken: Taken) -> dict[str, Any]:
+    told, described = taken.last(ModelRecorded), taken.last(ModelDescribed)
+    facts = dict(told.facts.get("optimizer") or {}) if told else {}
+    if not facts and described is not None and described.facts.get("optimizer"):
+        names = ("momentum", "weight_decay", "clipped", "schedule")
+        facts = {"class": described.facts["optimizer"], **{name: described.facts.get(name) for name in names}}
+    if described is not None and described.facts.get("optimizer_at"):
+        facts["where"] = described.facts["optimizer_at"]
+    switches = {name: told.facts[name] for name in SWITCHES if name in told.facts} if told else {}
+    return {**facts, **switches}
+
+
+def losses(taken: Taken) -> dict[str, Any]:
+    """The names of Keras's own; of one's own, the name and the place of the function."""
+    told, described = taken.last(ModelRecorded), taken.last(ModelDescribed)
+    found = (told.facts.get("losses") if told else None) or (described.facts.get("losses") if described else None) or []
+    names = [str(loss.get("own") or loss.get("name", "")) for loss in found if isinstance(loss, dict)]
+    if not names:
+        return {}
+    places = [loss["where"] for loss in found if isinstance(loss, dict) and loss.get("where")]
+    return {"names": names, "where": places[0] if places else None, "details": found}

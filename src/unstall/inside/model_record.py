@@ -1,0 +1,232 @@
+"""A model as it is about to be trained, told once: its layers with the shapes of what they give, its optimizer, its losses.
+
+It is what a later run is compared with. Only attributes of the framework's own objects are read; nothing is computed, and no
+method of the user's is called. What cannot be told is left out.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Optional
+
+from unstall.inside import model_facts, model_layers
+from unstall.inside.own_loop import loop_of
+from unstall.inside.probe import Probe
+from unstall.inside.steps import as_number
+from unstall.journal.events import ModelRecorded
+
+MOST_LAYERS = 1000
+MOST_COUNTED = 10_000
+MOST_USES = 16  # of one layer, each with an output of its own
+MOST_MODELS = 4  # that one program tells of
+MOST_VARIABLES = 4000
+NUMBERS = (
+    "momentum", "nesterov", "weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "beta_1", "beta_2", "rho", "epsilon",
+    "amsgrad", "centered", "use_ema", "ema_momentum", "gradient_accumulation_steps", "loss_scale_factor", "initial_scale",
+)  # fmt: skip
+SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution", "auto_scale_loss")
+
+
+class ModelRecord:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._told: list[tuple[int, int]] = []  # models with their optimizers
+        self._variables: list[Any] = []
+
+    def fit_began(self, model: Any) -> None:
+        if model is not None and getattr(model, "built", True):
+            self._probe.shield.within_budget("model record", self.tell, model)
+
+    def step_ended(self, model: Any, done: int) -> None:
+        """A model that its first step has built."""
+        if done == 1 and model is not None:
+            self._probe.shield.within_budget("model record", self.tell, model)
+
+    def tell(self, model: Any) -> None:
+        key = (id(model), id(getattr(model, "optimizer", None)))
+        if key in self._told or len(self._told) >= MOST_MODELS:
+            return
+        self._told.append(key)
+        found = model_layers.flat(model, MOST_COUNTED)
+        layers = [row(layer) for layer in found[:MOST_LAYERS]]
+        left_out = len(found) - len(layers)
+        self._probe.emit(ModelRecorded(at=time.time(), facts=described(model), layers=layers, layers_left_out=left_out))
+
+    # --- one's own loop ---
+
+    def asked_for(self, variables: list[Any]) -> None:
+        self._variables = list(variables)[:MOST_VARIABLES]
+
+    def applied(self, optimizer: Any, gradients: Any, variables: Any) -> None:
+        """The first update by this optimizer: what is trained is known by its variables alone."""
+        given, self._variables = self._variables, []
+        key = (0, id(optimizer))
+        if key in self._told or len(self._told) >= MOST_MODELS or not loop_of(self._probe).is_mine():
+            return
+        self._told.append(key)
+        facts = {"own_loop": True, "optimizer": optimizer_facts(optimizer), **_counted(given or list(variables or ()))}
+        self._probe.emit(ModelRecorded(at=time.time(), facts=facts, layers=of_variables(given)))
+
+
+def record_of(probe: Probe) -> ModelRecord:
+    record: Optional[ModelRecord] = probe.extras.get("model record")
+    if record is None:
+        record = probe.extras["model record"] = ModelRecord(probe)
+        probe.on_fit.append(record.fit_began)
+        probe.on_step.append(record.step_ended)
+        loop = loop_of(probe)
+        loop.on_variables.append(record.asked_for)
+        loop.on_apply.append(record.applied)
+    return record
+
+
+def install(module: Any, probe: Probe) -> None:
+    """Right after a framework's module that trains has been imported."""
+    record_of(probe)
+
+
+def described(model: Any) -> dict[str, Any]:
+    outputs = model_layers.outputs(model)
+    return {
+        "model": type(model).__name__,
+        "name": str(getattr(model, "name", "")),
+        "parameters": count_of(getattr(model, "weights", ())),
+        "trainable_parameters": count_of(getattr(model, "trainable_weights", ())),
+        "inputs": _tensors(getattr(model, "inputs", None)),
+        "outputs": _tensors(getattr(model, "outputs", None)),
+        "policy": policy_of(model),
+        "optimizer": optimizer_facts(getattr(model, "optimizer", None)),
+        "losses": model_facts.losses_of(model, [output["name"] for output in outputs]),
+        **{name: value for name in SWITCHES if (value := _plain(getattr(model, name, None))) is not None},
+    }
+
+
+def row(layer: Any) -> list[Any]:
+    """name, class, shapes of its outputs (one for each use), parameters, trainable ones, dtype that it computes in."""
+    weights, trainable = getattr(layer, "weights", ()), getattr(layer, "trainable_weights", ())
+    dtype = getattr(layer, "compute_dtype", None) or getattr(layer, "dtype", None)
+    shapes = output_shapes(layer)
+    return [
+        str(getattr(layer, "name", "")),
+        type(layer).__name__,
+        shapes,
+        count_of(weights),
+        count_of(trainable),
+        str(dtype or ""),
+    ]
+
+
+def output_shapes(layer: Any) -> list[list[Optional[int]]]:
+    """Of each use in a graph that Keras knows; empty for layers that are only called."""
+    shapes = []
+    for node in (getattr(layer, "_inbound_nodes", None) or [])[:MOST_USES]:
+        outputs = getattr(node, "output_tensors", None) or getattr(node, "outputs", None)
+        for tensor in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
+            shape = shape_of(tensor)
+            if shape is not None:
+                shapes.append(shape)
+    return shapes[:MOST_USES]
+
+
+def shape_of(tensor: Any) -> Optional[list[Optional[int]]]:
+    shape = getattr(tensor, "shape", None)
+    if shape is None or getattr(shape, "rank", 0) is None:
+        return None
+    return [side if isinstance(side, int) else None for side in tuple(shape)]
+
+
+def _tensors(tensors: Any) -> list[list[Any]]:
+    given = tensors if isinstance(tensors, (list, tuple)) else []
+    named = [(str(getattr(each, "name", "")), shape_of(each), each) for each in given]
+    return [[name, shape, dtype_of(each)] for name, shape, each in named if shape is not None]
+
+
+def dtype_of(value: Any) -> str:
+    dtype = getattr(value, "dtype", "")
+    return str(getattr(dtype, "name", dtype)).replace("torch.", "")
+
+
+def count_of(variables: Any) -> int:
+    total = 0
+    for variable in variables or ():
+        size = 1
+        for side in shape_of(variable) or ():
+            size *= side or 1
+        total += size
+    return total
+
+
+def policy_of(model: Any) -> str:
+    policy = getattr(model, "dtype_policy", None)
+    if (
+        type(model).__name__ in ("Sequential", "Functional") or policy is None
+    ):  # these keep that of their making, often the default
+        inner = [getattr(layer, "dtype_policy", None) for layer in model_layers.flat(model, MOST_LAYERS)]
+        names = [str(getattr(each, "name", "")) for each in inner if each is not None]
+        return max(sorted(set(names)), key=names.count) if names else ""
+    return str(getattr(policy, "name", ""))
+
+
+# --- the optimizer ---
+
+
+def optimizer_facts(given: Any) -> dict[str, Any]:
+    if given is None:
+        return {}
+    inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given
+    facts: dict[str, Any] = {"class": type(inner).__name__}
+    if inner is not given:
+        facts["around"] = type(given).__name__
+        initial = _plain(getattr(given, "initial_scale", None))
+        facts.update({} if initial is None else {"initial_scale": initial})
+    rate = getattr(inner, "_learning_rate", None)
+    if rate is None:
+        rate = getattr(inner, "learning_rate", None)
+    if callable(rate) and not hasattr(rate, "assign"):
+        facts["schedule"] = {"class": type(rate).__name__, **_schedule(rate)}
+    else:
+        facts["learning_rate"] = as_number(rate)
+    for name in NUMBERS:
+        value = _plain(getattr(inner, name, None))
+        if value is not None:
+            facts[name] = value
+    return facts
+
+
+def _schedule(rate: Any) -> dict[str, Any]:
+    """The numbers of one of Keras's own; of the user's own nothing is called."""
+    if type(rate).__module__.split(".")[0] not in ("keras", "tf_keras"):
+        return {}
+    config = rate.get_config()
+    return {
+        name: value for name, value in config.items() if isinstance(value, (int, float, bool, list)) and len(str(value)) < 200
+    }
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    return as_number(value)
+
+
+# --- variables of one's own loop ---
+
+
+def _counted(variables: list[Any]) -> dict[str, Any]:
+    count = count_of(variables)
+    return {"parameters": count, "trainable_parameters": count}
+
+
+def of_variables(variables: list[Any]) -> list[list[Any]]:
+    """Rows as of layers, by the names of variables: 'conv1/kernel' is of 'conv1'."""
+    rows: dict[str, list[Any]] = {}
+    for variable in variables:
+        name = str(getattr(variable, "path", None) or getattr(variable, "name", ""))
+        layer = name.rpartition("/")[0] or name
+        count = count_of([variable])
+        if layer not in rows and len(rows) >= MOST_LAYERS:
+            continue
+        known = rows.setdefault(layer, [layer, "", [], 0, 0, dtype_of(variable)])
+        known[3] += count
+        known[4] += count
+    return list(rows.values())

@@ -1,0 +1,195 @@
+"""Records what a run was made of, beside the watching: what can be known at its start at once, the rest as it comes to be known.
+
+Reading sources, versions and data takes its time, so it is done by a thread of the watcher, one thing after the other. What
+failed is an event, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from unstall.journal.events import (
+    DataMeasured,
+    DataMet,
+    Event,
+    ModulesLoaded,
+    PipelineBuilt,
+    ProbeFailed,
+    SourcesCopied,
+    VersionsRead,
+)
+from unstall.runs import RunFolder
+from unstall.signals import circumstances, data_files, packages, project
+from unstall.signals.project import Sources
+
+ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
+MEASURE_AFTER_S = 3.0  # after data was met first: more of it may come
+WAIT_AT_END_S = 3.0
+MOST_PATHS = 400
+NICENESS = 10
+
+
+class Recorder:
+    def __init__(
+        self,
+        run: RunFolder,
+        pid: int,
+        note: Callable[[Event], None],
+        command: Sequence[str],
+        folder: str,
+        variables: Mapping[str, str],
+    ) -> None:
+        self._run = run
+        self._pid = pid
+        self._note = note
+        self._command = list(command)
+        self._folder = folder
+        self._variables = dict(variables)
+        self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
+        self._script = circumstances.script_of(self._command, folder, self._search)
+        self._sources: Sources | None = None
+        self._began = time.monotonic()
+        self._knows_packages = False
+        self._data: dict[str, str] = {}  # paths, and how they were met
+        self._data_due: float | None = None
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @classmethod
+    def of_process(cls, run: RunFolder, pid: int, note: Callable[[Event], None]) -> Recorder:
+        """Of a program that was there before its watcher."""
+        command, folder = circumstances.command_of(pid), circumstances.folder_of(pid)
+        return cls(run, pid, note, command, folder, circumstances.variables_of(pid))
+
+    def begin(self, drivers: Mapping[str, str]) -> None:
+        """At once, before the program has taken anything."""
+        self._note(circumstances.look(self._pid, self._script, self._folder, self._variables, drivers))
+        self._later(self._read_sources)
+
+    def look(self, events: Iterable[Event]) -> None:
+        """What the journal tells by and by. Cheap: the work is done beside."""
+        for event in events:
+            if isinstance(event, ModulesLoaded):
+                self._knows_packages = True
+                self._later(lambda event=event: self._take_modules(event))  # type: ignore[misc]
+            elif isinstance(event, DataMet):
+                self._meet(event.paths, event.how)
+            elif isinstance(event, PipelineBuilt):
+                self._meet(_patterns_of(event), event.stage)
+        now = time.monotonic()
+        if not self._knows_packages and now - self._began > ASK_MEMORY_AFTER_S:
+            self._knows_packages = True
+            self._later(self._read_memory)
+        if self._data_due is not None and now > self._data_due:
+            self._data_due = None
+            self._measure()
+
+    def finish(self) -> None:
+        """What is under way is waited for, but not long."""
+        if self._data_due is not None:
+            self._data_due = None
+            self._measure()
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join(WAIT_AT_END_S)
+
+    # --- the thread ---
+
+    def _later(self, work: Callable[[], None]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run_all, name="unstall-record", daemon=True)
+            self._thread.start()
+        self._work.put(work)
+
+    def _run_all(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # the program comes first
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            except Exception as error:  # a defect of ours must not end the watching, which is in another thread
+                name = type(error).__name__
+                self._note(ProbeFailed(at=time.time(), probe="record", error=f"{name}: {error}"[:500]))
+
+    # --- sources and versions ---
+
+    def _read_sources(self) -> None:
+        self._sources = project.read(self._script, self._command, self._folder, self._search)
+        self._keep_sources()
+
+    def _take_modules(self, event: ModulesLoaded) -> None:
+        self._note(VersionsRead(at=time.time(), versions=packages.versions(event.packages)))
+        if self._sources is None or (self._script and not project.is_own(self._script)):
+            return
+        before = len(self._sources.files)
+        files = [Path(os.path.realpath(file)) for file in event.files if project.is_own(file)]
+        if not self._sources.script and files:  # started through something else, a shell say
+            self._sources.folder = str(files[0].parent)
+            self._sources.script = files[0].name
+        for file in files:
+            self._sources.add(file)
+        if len(self._sources.files) > before:
+            self._keep_sources()
+
+    def _read_memory(self) -> None:
+        found = packages.in_memory(self._pid)
+        if found:
+            self._note(VersionsRead(at=time.time(), versions=packages.versions(found)))
+
+    def _keep_sources(self) -> None:
+        """Written aside and renamed: whoever reads finds all of it, or what was there before."""
+        sources = self._sources
+        if sources is None or not sources.files:
+            return
+        plain = {"folder": sources.folder, "script": sources.script, "files": sources.files}
+        path = self._run.sources_path
+        aside = path.with_name(f".{path.name}.new")
+        aside.write_bytes(gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))
+        aside.replace(path)
+        self._note(
+            SourcesCopied(
+                at=time.time(),
+                path=path.name,
+                folder=sources.folder,
+                script=sources.script,
+                files=len(sources.files),
+                size_bytes=sources.size_bytes,
+                left_out=sources.left_out,
+            )
+        )
+
+    # --- data ---
+
+    def _meet(self, paths: Sequence[str], how: str) -> None:
+        fresh = [path for path in paths if path not in self._data][: MOST_PATHS - len(self._data)]
+        if fresh:
+            self._data.update(dict.fromkeys(fresh, how))
+            self._data_due = time.monotonic() + MEASURE_AFTER_S
+
+    def _measure(self) -> None:
+        paths, folder = dict(self._data), self._folder
+
+        def measure() -> None:
+            found = data_files.measure(list(paths), folder)
+            if found:
+                source = ", ".join(sorted(set(paths.values())))
+                self._note(DataMeasured(at=time.time(), source=source, fingerprint=found))
+
+        self._later(measure)
+
+
+def _patterns_of(built: PipelineBuilt) -> list[str]:
+    """The files that a stage of tf.data was given by name."""
+    if built.stage not in {"list_files", "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset"}:
+        return []
+    return [
+        value
+        for key, value in built.arguments.items()
+        if key in {"argument_0", "file_pattern", "filenames"} and isinstance(value, str)
+    ]
