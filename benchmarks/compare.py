@@ -1,4 +1,4 @@
-"""Does `unstall compare` name the cause? Pairs of real runs with known changes: what was planted, what is named, the amounts of memory.
+"""Does `unstall compare` name the cause? Pairs of real runs with known changes: what was planted, what is named, the amounts.
 
 python -m benchmarks.compare --work FOLDER [NAME…]. Runs are kept in the folder: a call goes on where the last one ended, and only
 compares where all has run. The truth of an amount of memory is the change by itself, measured in two further runs.
@@ -43,8 +43,8 @@ def run(variant: Variant, repeat: int, work: Path) -> RunFolder:
     shutil.rmtree(folder, ignore_errors=True)
     place = folder / "project"
     place.mkdir(parents=True)
-    with started_in(variant, place, write_data(variant.data, work) if variant.data else None) as (before, env):
-        env = {**os.environ, **env, "UNSTALL_HOME": str(folder / "unfinished"), **dict(variant.variables)}
+    with started_in(variant, place, write_data(variant.data, work) if variant.data else None) as (before, given):
+        env = {**os.environ, **given, "UNSTALL_HOME": str(folder / "unfinished"), **dict(variant.variables)}
         command = [sys.executable, "-m", "unstall", *_command(variant, place)]
         began = time.monotonic()
         subprocess.run([*before, *command], cwd=place, env=env, timeout=LONGEST_S, stdin=subprocess.DEVNULL,
@@ -100,7 +100,11 @@ def of_pair(pair: Pair, work: Path) -> dict[str, Any]:
 def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], work: Path) -> dict[str, Any]:
     """What is said of a change, and what it really is: further runs with it and without it."""
     said = [
-        each["amount"] for row in plain["differences"] if row["name"] == name for each in row["explains"] if each["channel"] == "memory"
+        each["amount"]
+        for row in plain["differences"]
+        if row["name"] == name
+        for each in row["explains"]
+        if each["channel"] == "memory"
     ]
     with_it = [_peak(run(alone, repeat, work)) for repeat in (1, 2)]
     without = [_peak(run(pair.before, repeat, work)) for repeat in (1, 2)]

@@ -63,7 +63,10 @@ ADAM = ("keras.optimizers.SGD(RATE)", "keras.optimizers.Adam(RATE)")
 LOSS = ("keras.losses.SparseCategoricalCrossentropy(from_logits=True)\noptimizer",
         "keras.losses.CategoricalHinge()\noptimizer")  # fmt: skip
 ONE_HOT = ("return images, labels[rows]", "return images, np.eye(4, dtype='float32')[labels[rows]]")
-BFLOAT = ("keras.utils.set_random_seed(1)\n", 'keras.utils.set_random_seed(1)\nkeras.mixed_precision.set_global_policy("mixed_bfloat16")\n')
+BFLOAT = (
+    "keras.utils.set_random_seed(1)\n",
+    'keras.utils.set_random_seed(1)\nkeras.mixed_precision.set_global_policy("mixed_bfloat16")\n',
+)
 ACCUMULATE = ("SGD(RATE)", "SGD(RATE, gradient_accumulation_steps=4)")
 NO_PREFETCH = ("dataset = dataset.prefetch(2)\n", "")
 ONE_READER = ("READERS = 2", "READERS = 1")
@@ -83,39 +86,47 @@ WITH_KIT = IMAGES.with_(*KIT, package=("1.4.0", 1))
 ON_A_DISK = Variant("files", "files", changes=(("epochs=2", "epochs=1"),), in_memory=True)
 IN_A_GROUP = IMAGES.with_(group_bytes=3 * 2**30)
 
+
+def _one(name: str, before: Variant, after: Variant, planted: str, kind: str) -> Pair:
+    """One change, that memory is measured of."""
+    return Pair(name, before, after, (planted,), (kind,), {kind: after})
+
+
+LARGE, MANY = replace(FILES, data="files, large ones"), replace(BOXES, data="boxes, 90")
+SMALLER_RATE, WIDER = ("RATE = 0.02", "RATE = 0.01"), ("FILTERS = 24", "FILTERS = 32")
 PAIRS = [
-    Pair("batch", IMAGES, IMAGES.with_(BATCH), ("batch 32 → 80",), ("batch",), {"batch": IMAGES.with_(BATCH)}),
-    Pair("image size", IMAGES, IMAGES.with_(SIZE), ("image size 128 → 192",), ("image_size",), {"image_size": IMAGES.with_(SIZE)}),
-    Pair("filters", IMAGES, IMAGES.with_(FILTERS), ("filters 24 → 60",), ("filters",), {"filters": IMAGES.with_(FILTERS)}),
-    Pair("deeper", IMAGES, IMAGES.with_(MORE_LAYERS), ("four more layers",), ("layers",), {"layers": IMAGES.with_(MORE_LAYERS)}),
-    Pair("optimizer", WIDE, WIDE.with_(ADAM), ("SGD → Adam",), ("optimizer",), {"optimizer": WIDE.with_(ADAM)}),
-    Pair("accumulation", WIDE, WIDE.with_(ACCUMULATE), ("gradients over 4 steps",), ("accumulation",), {"accumulation": WIDE.with_(ACCUMULATE)}),
+    _one("batch", IMAGES, IMAGES.with_(BATCH), "batch 32 → 80", "batch"),
+    _one("image size", IMAGES, IMAGES.with_(SIZE), "image size 128 → 192", "image_size"),
+    _one("filters", IMAGES, IMAGES.with_(FILTERS), "filters 24 → 60", "filters"),
+    _one("deeper", IMAGES, IMAGES.with_(MORE_LAYERS), "four more layers", "layers"),
+    _one("optimizer", WIDE, WIDE.with_(ADAM), "SGD → Adam", "optimizer"),
+    _one("accumulation", WIDE, WIDE.with_(ACCUMULATE), "gradients over 4 steps", "accumulation"),
+    _one("precision", IMAGES, IMAGES.with_(BFLOAT), "float32 → mixed_bfloat16", "precision"),
+    _one("large images", FILES, LARGE, "six images of 5200 px", "large_images"),
+    _one("more boxes", BOXES, MANY, "up to 6 → 90 boxes of an image", "boxes"),
+    _one("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), "batch 24 → 72", "batch"),
+    _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
     Pair("learning rate", IMAGES, IMAGES.with_(RATE), ("learning rate 0.02 → 8",), ("learning_rate",)),
     Pair("labels", IMAGES, replace(IMAGES, data="arrays, labels corrupted"), ("labels shuffled",), ("labels", "data_contents")),
     Pair("loss", IMAGES, IMAGES.with_(LOSS, ONE_HOT), ("cross-entropy → hinge",), ("loss",)),
-    Pair("precision", IMAGES, IMAGES.with_(BFLOAT), ("float32 → mixed_bfloat16",), ("precision",), {"precision": IMAGES.with_(BFLOAT)}),
-    Pair("large images", FILES, replace(FILES, data="files, large ones"), ("six images of 5200 px",), ("large_images",),
-         {"large_images": replace(FILES, data="files, large ones")}),
     Pair("prefetch removed", FILES, FILES.with_(NO_PREFETCH), ("prefetch(2) gone",), ("prefetch",)),
     Pair("readers", FILES, FILES.with_(ONE_READER), ("parallel calls 2 → 1",), ("parallelism",)),
     Pair("augmentation", FILES, FILES.with_(AUGMENT), ("contrast and flips",), ("augmentation", "stages")),
     Pair("slower storage", ON_A_DISK, replace(ON_A_DISK, in_memory=False, read_bytes_s=300_000),
          ("memory → a disk of 0.3 MB/s",), ("storage",)),
-    Pair("more boxes", BOXES, replace(BOXES, data="boxes, 90"), ("up to 6 → 90 boxes of an image",), ("boxes",),
-         {"boxes": replace(BOXES, data="boxes, 90")}),
     Pair("package version", WITH_KIT, replace(WITH_KIT, package=("2.0.0", 12)), ("picturekit 1.4.0 → 2.0.0",), ("version",)),
     Pair("cores", IMAGES, replace(IMAGES, cores=1), ("two cores → one",), ("cores",)),
-    Pair("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), ("batch 24 → 72",), ("batch",), {"batch": replace(LOOP, arguments=("72",))}),
-    Pair("batch and rate", IMAGES, IMAGES.with_(BATCH, ("RATE = 0.02", "RATE = 0.03")), ("batch 32 → 80", "rate"), ("batch",),
+    Pair("batch and rate", IMAGES, IMAGES.with_(BATCH, SMALLER_RATE), ("batch 32 → 80", "rate"), ("batch",),
          {"batch": IMAGES.with_(BATCH)}),
-    Pair("size, filters, rate", IMAGES, IMAGES.with_(SIZE, ("FILTERS = 24", "FILTERS = 32"), ("RATE = 0.02", "RATE = 0.01")),
+    Pair("size, filters, rate", IMAGES, IMAGES.with_(SIZE, WIDER, SMALLER_RATE),
          ("image size 128 → 192", "filters 24 → 32", "rate"), ("image_size",),
-         {"image_size": IMAGES.with_(SIZE), "filters": IMAGES.with_(("FILTERS = 24", "FILTERS = 32"))}),
+         {"image_size": IMAGES.with_(SIZE), "filters": IMAGES.with_(WIDER)}),
     Pair("optimizer and batch", WIDE, WIDE.with_(ADAM, ("BATCH = 32", "BATCH = 48")), ("SGD → Adam", "batch"), ("optimizer",),
          {"optimizer": WIDE.with_(ADAM)}),
-    Pair("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), ("batch_size 8 → 32",), ("batch",), {"batch": _set(TRAIN, batch_size="32")}),
-    Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"), ("learning_rate",)),
-    Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 32", "BATCH = 512")), ("batch 32 → 512, over 3 GiB",), ("batch",)),
+    Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
+         ("learning_rate",)),
+    Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 32", "BATCH = 512")), ("batch 32 → 512, over 3 GiB",),
+         ("batch",)),
     Pair("killed, another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.4 * 2**30)),
          ("another process holds 2.4 of 3 GiB",), ("foreign",)),
 ]  # fmt: skip

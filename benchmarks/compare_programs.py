@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-IMAGES_JAX = '''\
+IMAGES_JAX = """\
 import os
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -55,9 +55,9 @@ loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 optimizer = keras.optimizers.SGD(RATE, momentum=0.9)
 model.compile(optimizer=optimizer, loss=loss)
 model.fit(Batches(), epochs=1, verbose=0)
-'''
+"""
 
-WIDE_JAX = '''\
+WIDE_JAX = """\
 import os
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -86,9 +86,9 @@ optimizer = keras.optimizers.SGD(RATE)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(optimizer=optimizer, loss=loss)
 model.fit(features, labels, batch_size=BATCH, epochs=2, verbose=0)
-'''
+"""
 
-FILES_TF = '''\
+FILES_TF = """\
 import csv
 import os
 
@@ -131,9 +131,9 @@ model = keras.Sequential(
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(optimizer=keras.optimizers.Adam(RATE), loss=loss)
 model.fit(dataset, epochs=2, verbose=0)
-'''
+"""
 
-BOXES_JAX = '''\
+BOXES_JAX = """\
 import os
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -187,9 +187,9 @@ outputs = keras.layers.Reshape((CELLS * CELLS, 5))(features)
 model = keras.Model(inputs, outputs)
 model.compile(optimizer=keras.optimizers.Adam(0.003), loss=detection_loss)
 model.fit(Batches(), epochs=1, verbose=0)
-'''
+"""
 
-LOOP_TF = '''\
+LOOP_TF = """\
 import sys
 
 import numpy as np
@@ -224,12 +224,12 @@ for number in range(STEPS):
     rows = np.arange(number * BATCH, (number + 1) * BATCH) % len(pictures)
     places = np.arange(SIZE) * pictures.shape[1] // SIZE
     step(tf.constant(pictures[rows][:, places][:, :, places] / 255.0, tf.float32), tf.constant(labels[rows], tf.int32))
-'''
+"""
 
 PROGRAMS = {"images": IMAGES_JAX, "wide": WIDE_JAX, "files": FILES_TF, "boxes": BOXES_JAX, "loop": LOOP_TF}
 
 # A package of somebody else's, in two versions: the newer one works harder for the same.
-PACKAGE = '''\
+PACKAGE = """\
 import numpy as np
 
 
@@ -237,7 +237,7 @@ def prepared(images):
     for _ in range({rounds}):
         images = np.clip(np.sqrt(images * images), 0.0, 1.0)
     return images
-'''
+"""
 METADATA = "Metadata-Version: 2.1\nName: picturekit\nVersion: {version}\n"
 
 
@@ -308,11 +308,11 @@ def write_files(folder: Path, large: int = 0, corrupted: bool = False, images: i
 
 
 DATA = {
-    "arrays": lambda folder: write_arrays(folder),
+    "arrays": write_arrays,
     "arrays, labels corrupted": lambda folder: write_arrays(folder, corrupted=True),
     "boxes, 6": lambda folder: write_boxes(folder, 6),
     "boxes, 90": lambda folder: write_boxes(folder, 90),
-    "files": lambda folder: write_files(folder),
+    "files": write_files,
     "files, large ones": lambda folder: write_files(folder, large=6),
     "files, labels corrupted": lambda folder: write_files(folder, corrupted=True),
 }

@@ -1,4 +1,4 @@
-"""Where a run of `benchmarks.compare` takes place: cores, a slow disk, a control group with somebody else in it. All of it is real.
+"""Where a run of `benchmarks.compare` takes place: cores, a slow disk, a control group with somebody else in it. All is real.
 
 What needs root (control groups of the first kind, a file system of the memory) is refused with a word where it cannot be had.
 """
@@ -18,7 +18,13 @@ from benchmarks.compare_pairs import Variant
 
 MEMORY, BLOCKS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup/blkio")
 ENTER = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execvp(sys.argv[2], sys.argv[2:])"
-HOLD = "import sys, time; held = bytearray(int(sys.argv[1])); held[::4096] = b'x' * len(held[::4096]); print('held', flush=True); time.sleep(600)"
+HOLD = """
+import sys, time
+held = bytearray(int(sys.argv[1]))
+held[::4096] = b"x" * len(held[::4096])
+print("held", flush=True)
+time.sleep(600)
+"""
 LEAVES_S = 3.0
 
 

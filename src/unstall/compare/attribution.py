@@ -50,9 +50,9 @@ def compared(
         attribution_time.explain(found, before, after, moved),
         attribution_loss.explain(found, before, after, moved["loss"], moved["first loss"]),
     )
-    explained = tuple(_without_small(each) for each in explained)
-    ranked = sorted(found, key=lambda each: -(_importance(each, explained, moved, after) + 0.001 * each.weight))
-    return Comparison(tuple(ranked), moved, explained)
+    kept = tuple(_without_small(each) for each in explained)
+    ranked = sorted(found, key=lambda each: -(_importance(each, kept, moved, after) + 0.001 * each.weight))
+    return Comparison(tuple(ranked), moved, kept)
 
 
 def _without_small(explained: Explained) -> Explained:

@@ -17,9 +17,10 @@ from unstall.compare.explanation import Explained, Explanation
 from unstall.compare.noise import Moved
 
 STRENGTHS = {
-    "loss": 3.0, "labels": 2.0, "weights": 2.0, "data_contents": 1.8, "model": 1.5, "source": 1.2, "optimizer": 1.0, "layers": 0.9,
-    "filters": 0.8, "accumulation": 0.8, "boxes": 0.8, "augmentation": 0.7, "image_size": 0.7, "optimizer_setting": 0.6, "batch": 0.6,
-    "precision": 0.5, "version": 0.5, "data_size": 0.5, "stages": 0.5, "command": 0.5, "setting": 0.3, "environment": 0.2,
+    "loss": 3.0, "labels": 2.0, "weights": 2.0, "data_contents": 1.8, "model": 1.5, "source": 1.2, "optimizer": 1.0,
+    "layers": 0.9, "filters": 0.8, "accumulation": 0.8, "boxes": 0.8, "augmentation": 0.7, "image_size": 0.7,
+    "optimizer_setting": 0.6, "batch": 0.6, "precision": 0.5, "version": 0.5,
+    "data_size": 0.5, "stages": 0.5, "command": 0.5, "setting": 0.3, "environment": 0.2,
     "large_images": 0.3, "seed": 0.2,
 }  # fmt: skip
 BY_DECADE = 2.0  # of the learning rate

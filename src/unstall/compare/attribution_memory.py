@@ -1,7 +1,8 @@
 """Which difference explains how much of the memory: the older run with one change of the newer at a time.
 
-How many copies of its activations a step keeps is not known beforehand. It is found out from both runs where both were measured to
-their end, from the older alone where the newer died of it; always within what is plausible. What does not fit is left, and said.
+How many copies of its activations a step keeps is not known beforehand. It is found out from both runs where both were
+measured to their end, from the older alone where the newer died of it; always within what is plausible. What does not fit is
+left, and said.
 """
 
 from __future__ import annotations

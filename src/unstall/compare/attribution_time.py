@@ -77,7 +77,7 @@ def _of_the_step(
     step = moved["step"]
     if not step.is_clear:
         return [], left
-    pushes = {}
+    pushes: dict[Difference, Push] = {}
     for part in STEP_PARTS:
         for each in _touching(differences, part):
             push = _push(each, part, beside)

@@ -1,4 +1,4 @@
-"""Two runs compared, as plain data: what differs, what it explains, how the runs differed, their curves. The JSON of `unstall compare`."""
+"""Two runs compared, as plain data: what differs, what it explains, how the runs differed, their curves."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ def _run(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _memory_curve(record: dict[str, Any]) -> list[list[float]]:
-    rows = facts.section(record, "figures").get("memory_curve")
-    return [row for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
+    figures = facts.section(record, "figures")
+    rows = figures.get("device_memory_curve") or figures.get("host_memory_curve")
+    return [list(row) for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
 
 
 def moved_words(moved: dict[str, Any]) -> tuple[str, str]:

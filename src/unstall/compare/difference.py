@@ -126,7 +126,7 @@ def spoken(name: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as it stands in a sentence: short, and whole numbers with their thousands."""
-    if value is None or value == "" or value == []:
+    if value is None or (isinstance(value, str | list | tuple | dict) and not value):
         return "none"
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -134,8 +134,5 @@ def shown(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 and abs(value) >= 1000 else f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        text = ", ".join(shown(each) for each in value)
-    else:
-        text = str(value)
+    text = ", ".join(shown(each) for each in value) if isinstance(value, list | tuple) else str(value)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstall.compare import facts
-from unstall.compare.difference import Difference, difference, shown
+from unstall.compare.difference import Difference, difference
 from unstall.report.text import size
 
 # A setting of `unstall train` and the kind of thing that it is.
@@ -16,8 +16,9 @@ SETTINGS = {
     "batch_size": "batch", "micro_batch": "micro_batch", "optimizer": "optimizer", "rate": "learning_rate",
     "momentum": "optimizer_setting", "weight_decay": "optimizer_setting", "clip_norm": "optimizer_setting",
     "warm_up_steps": "learning_rate", "schedule": "learning_rate", "rate_drops_at_epochs": "learning_rate",
-    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "workers": "threads", "ahead_bytes": "prefetch",
-    "cache_bytes": "cache", "cache_folder": "cache", "most_boxes": "boxes", "skip_examples": "data_size", "shapes": "data_size",
+    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "workers": "threads",
+    "ahead_bytes": "prefetch", "cache_bytes": "cache",
+    "cache_folder": "cache", "most_boxes": "boxes", "skip_examples": "data_size", "shapes": "data_size",
     "validation": "validation", "validation_share": "validation", "evaluate_every_epochs": "validation",
     "checkpoint_every_s": "checkpoints", "checkpoint_every_steps": "checkpoints", "keep_checkpoints": "checkpoints",
     "deterministic": "execution", "data": "data_contents", "format": "data_contents", "labels": "labels",
@@ -28,6 +29,8 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM
            "NUMEXPR_NUM_THREADS")  # fmt: skip
 NOISE_VARIABLES = ("SLURM_JOB", "SLURM_STEP", "SLURM_TASK_PID", "SLURM_LAUNCH", "SLURM_SRUN", "PYTHONHASHSEED", "UNSTALL_")
 OF_THE_LEARNING = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "tf_keras", "optax", "flax"})
+ROOM = 1.25  # times what the older run needed: with less, what others hold matters
+LEAST_TAKEN = 0.1  # of that need
 SAME_MEMORY = 0.05  # of the machine: the same one after an update of its kernel reports a little more or less
 
 
@@ -104,12 +107,11 @@ def _of_machine(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
         yield difference(
             "machine", "memory_limit", limits[0], limits[1], f"memory that may be used {size(limits[0])} → {size(limits[1])}"
         )
-    for name in ("storage", "hostname"):
-        was, is_now = old.get(name), new.get(name)
-        if was and is_now and was != is_now:
-            kind = "storage" if name == "storage" else "machine"
-            words = f"data on {shown(was)} → {shown(is_now)}" if name == "storage" else f"machine {was} → {is_now}"
-            yield difference("machine", kind, was, is_now, words)
+    if old.get("hostname") and new.get("hostname") and old["hostname"] != new["hostname"]:
+        yield difference("machine", "machine", old["hostname"], new["hostname"], f"machine {old['hostname']} → {new['hostname']}")
+    disks = [facts.storage(record) for record in (before, after)]
+    if disks[0] and disks[1] and disks[0] != disks[1]:
+        yield difference("machine", "storage", disks[0], disks[1], f"the data lies on {disks[0]} → {disks[1]}")
 
 
 def _of_devices(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
@@ -133,3 +135,14 @@ def _of_foreign(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
         )
         words = f"free on the card before the start {size(was)} → {size(is_now)}" + (f" (held by {who})" if who else "")
         yield difference("devices", "foreign", was, is_now, words)
+    yield from _of_foreign_on_host(before, after)
+
+
+def _of_foreign_on_host(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    """What is free on a host changes all the time. It matters where less is left than the older run needed."""
+    old, new = (facts.free_bytes(record) for record in (before, after))
+    needed = facts.figure(before, "host_peak_bytes")
+    if old and new and needed and new < ROOM * needed and old - new > LEAST_TAKEN * needed:
+        yield difference(
+            "machine", "foreign", old, new, f"memory that was free before the start {size(old)} → {size(new)}: others hold it"
+        )

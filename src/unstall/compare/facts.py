@@ -1,4 +1,4 @@
-"""Single facts out of a record, whatever of it is there: a record of an old or a broken run has holes, and none of them raises."""
+"""Single facts out of a record, whatever of it is there: that of an old or a broken run has holes, and none of them raises."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from unstall.compare.facts_of_run import (
 from unstall.compare.plain import numbers, section
 
 __all__ = [
-    "boxes_per_image", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken", "largest_area",
-    "largest_side", "most_boxes", "numbers", "part", "score", "section", "spread",
+    "boxes_per_image", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
+    "largest_area", "largest_side", "most_boxes", "numbers", "part", "score", "section", "spread",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
@@ -54,10 +54,9 @@ def is_temporary(value: Any) -> bool:
 
 
 def arrays(record: dict[str, Any], role: str) -> list[dict[str, Any]]:
-    """Inputs (x) or targets (y) of the batch that was fed most often."""
-    batch = section(record, "batch")
-    own = batch.get("inputs" if role == "x" else "targets")
-    return [each for each in own if isinstance(each, dict)] if isinstance(own, list) else []
+    """Inputs (x) or targets (y) of the largest batch that was seen."""
+    own = section(record, "batch").get("arrays")
+    return [each for each in own if isinstance(each, dict) and each.get("role") == role] if isinstance(own, list) else []
 
 
 def _shape(array: dict[str, Any]) -> list[int]:
@@ -66,32 +65,38 @@ def _shape(array: dict[str, Any]) -> list[int]:
 
 
 def batch_size(record: dict[str, Any]) -> int | None:
-    for array in (*arrays(record, "x"), *arrays(record, "y")):
-        shape = _shape(array)
-        if shape:
-            return shape[0]
-    return None
-
-
-def images(record: dict[str, Any]) -> list[list[int]]:
-    """Shapes of inputs that are images: batch, height, width, channels."""
-    return [shape for array in arrays(record, "x") if len(shape := _shape(array)) == 4]
+    size = section(record, "batch").get("size")
+    return int(size) if isinstance(size, int | float) and size > 0 else None
 
 
 def image_size(record: dict[str, Any]) -> tuple[int, int] | None:
-    """Height and width, of the batch that was fed most often."""
-    found = images(record)
-    if found:
-        return (found[0][1], found[0][2]) if found[0][3] <= found[0][1] else (found[0][2], found[0][3])
+    """Height and width of images as they are fed; None where they are of many sizes."""
+    if len(_fed_sizes(record)) > 1:
+        return None
+    return _image_size(arrays(record, "x"))
+
+
+def _image_size(inputs: list[dict[str, Any]]) -> tuple[int, int] | None:
+    for shape in (_shape(array) for array in inputs):
+        if len(shape) == 4:
+            return (shape[1], shape[2]) if shape[3] <= shape[1] else (shape[2], shape[3])
     return None
+
+
+def _fed_sizes(record: dict[str, Any]) -> set[tuple[int, int]]:
+    shapes = section(record, "batch").get("shapes")
+    found = set()
+    for each in shapes if isinstance(shapes, list) else []:
+        own = [array for array in each.get("arrays") or [] if isinstance(array, dict) and array.get("role") == "x"]
+        size = _image_size(own)
+        if size is not None:
+            found.add(size)
+    return found
 
 
 def fed_area(record: dict[str, Any]) -> float | None:
     """Pixels of the largest image that was fed; of other inputs, their elements."""
-    largest = section(record, "batch").get("largest_area")
-    if isinstance(largest, int | float) and largest:
-        return float(largest)
-    size = image_size(record)
+    size = _image_size(arrays(record, "x"))
     if size is not None:
         return float(size[0] * size[1])
     shapes = [_shape(array) for array in arrays(record, "x")]
@@ -125,17 +130,20 @@ def has_boxes(*records: dict[str, Any]) -> bool:
 
 
 def target_range(record: dict[str, Any]) -> tuple[float, float] | None:
-    """The least and the greatest of targets that are whole numbers: classes."""
-    for array in arrays(record, "y"):
-        if array.get("whole") and isinstance(array.get("min"), int | float) and isinstance(array.get("max"), int | float):
-            return float(array["min"]), float(array["max"])
+    """The least and the greatest of targets that are a few whole numbers: classes."""
+    values = section(record, "batch").get("values")
+    for row in values if isinstance(values, list) else []:
+        if isinstance(row, dict) and row.get("role") == "y" and row.get("distinct") and "boxes_per_batch" not in row:
+            return float(row["min"]), float(row["max"])
     return None
 
 
 def held_bytes(record: dict[str, Any]) -> float | None:
     """Of arrays that were given to fit whole: they lie in memory."""
-    given = section(record, "input").get("held_bytes")
-    return float(given) if isinstance(given, int | float) else None
+    feeding, size = section(record, "input"), batch_size(record)
+    batches, count = feeding.get("batches"), input_bytes(record)
+    is_whole = "array" in str(feeding.get("kind") or "").lower()
+    return count * batches if is_whole and size and count and isinstance(batches, int) and batches > 0 else None
 
 
 # --- what is trained ---
@@ -148,7 +156,7 @@ def parameters(record: dict[str, Any]) -> int | None:
 
 def precision(record: dict[str, Any]) -> str | None:
     model = section(record, "model")
-    given = model.get("precision") or model.get("dtype_policy") or section(record, "settings").get("precision")
+    given = model.get("precision") or section(record, "settings").get("precision")
     return str(given) if given else None
 
 
@@ -169,16 +177,8 @@ def output_rows(record: dict[str, Any]) -> float | None:
 
 
 def losses(record: dict[str, Any]) -> list[str]:
-    given = section(record, "loss") or section(record, "optimizer").get("loss") or record.get("loss")
-    if isinstance(given, dict):
-        given = given.get("names") or given.get("name") or given.get("class") or list(given.values())
-    if isinstance(given, str):
-        return [given]
-    told = []
-    for each in given if isinstance(given, list) else []:
-        name = (each.get("name") or each.get("own") or "") if isinstance(each, dict) else str(each)
-        told.append(str(name))
-    return [name for name in told if name]
+    names = section(record, "loss").get("names")
+    return [str(name) for name in names if name] if isinstance(names, list) else []
 
 
 def accumulation(record: dict[str, Any]) -> int | None:
@@ -187,11 +187,7 @@ def accumulation(record: dict[str, Any]) -> int | None:
 
 
 def execution(record: dict[str, Any], name: str) -> Any:
-    for part_name in ("optimizer", "model", "loss"):
-        found = section(record, part_name).get(name)
-        if found is not None:
-            return found
-    return record.get(name)
+    return section(record, "optimizer").get(name)
 
 
 def backend(record: dict[str, Any]) -> str | None:
@@ -210,7 +206,7 @@ def stages(input_section: dict[str, Any]) -> list[dict[str, Any]]:
 def input_arguments(input_section: dict[str, Any]) -> dict[str, Any]:
     given = input_section.get("arguments")
     own = dict(given) if isinstance(given, dict) else {}
-    for name in ("workers", "threads", "use_multiprocessing", "max_queue_size"):
+    for name in ("workers", "use_multiprocessing", "max_queue_size"):
         if name in input_section:
             own[name] = input_section[name]
     return own
@@ -248,6 +244,27 @@ def memory_limit(machine: dict[str, Any]) -> float | None:
     """What the machine or the control group allows, whichever is less."""
     known = [machine.get(name) for name in ("memory_bytes", "cgroup_limit_bytes")]
     return min((float(each) for each in known if isinstance(each, int | float) and each > 0), default=None)
+
+
+def storage(record: dict[str, Any]) -> str | None:
+    """The kind of disk that the data lies on, or the program where that is all that is known."""
+    known = section(section(record, "data"), "storage") or section(section(record, "machine"), "storage")
+    if not known.get("kind"):
+        return None
+    told = [str(known["kind"])]
+    told += ["over the network"] if known.get("is_remote") else []
+    told += ["a disk that turns"] if known.get("is_rotational") else []
+    return ", ".join(told)
+
+
+def free_bytes(record: dict[str, Any]) -> float | None:
+    """Of the host's memory before the start, or of what its control group still had, whichever is less."""
+    machine = section(record, "machine")
+    free = machine.get("available_bytes")
+    limit, used = machine.get("cgroup_limit_bytes"), machine.get("cgroup_used_bytes")
+    left = [float(free)] if isinstance(free, int | float) else []
+    left += [float(limit - used)] if isinstance(limit, int | float) and isinstance(used, int | float) else []
+    return min(left, default=None)
 
 
 def arguments(record: dict[str, Any]) -> dict[str, str]:

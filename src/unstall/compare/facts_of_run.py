@@ -73,6 +73,4 @@ def died_of_memory(record: dict[str, Any]) -> bool:
 
 def is_broken(record: dict[str, Any]) -> bool:
     """Its loss became something that is no number."""
-    last = section(record, "figures").get("loss_last")
-    broke = section(record, "figures").get("loss_broke_at_step")
-    return broke is not None or (isinstance(last, float) and not math.isfinite(last))
+    return section(record, "figures").get("not_finite_since_step") is not None

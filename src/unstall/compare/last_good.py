@@ -27,7 +27,7 @@ def last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
 
 
 def last_good_like(run: RunFolder) -> RunFolder | None:
-    """The last good run before this one of what it runs: the same script; or a training of the same data, best of the same model."""
+    """The last good run before this one of what it runs: the same script; or a training of the same data and model, or data."""
     key = key_of(run)
     if key is None:
         return None

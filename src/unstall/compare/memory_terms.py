@@ -18,12 +18,12 @@ CHANNELS = 3
 DECODED_BYTES = 5  # of a value: as a byte, and as a float
 # Values that an optimizer keeps of each parameter.
 SLOTS = {
-    "sgd": 0, "adam": 2, "adamw": 2, "nadam": 2, "adamax": 2, "rmsprop": 1, "adagrad": 1, "adadelta": 2, "ftrl": 2, "lion": 1, "lamb": 2,
-    "adafactor": 0, "muon": 1, "lossscaleoptimizer": 0,
+    "sgd": 0, "adam": 2, "adamw": 2, "nadam": 2, "adamax": 2, "rmsprop": 1, "adagrad": 1, "adadelta": 2, "ftrl": 2, "lion": 1,
+    "lamb": 2, "adafactor": 0, "muon": 1, "lossscaleoptimizer": 0,
 }  # fmt: skip
 MODELLED = frozenset({
-    "batch", "image_size", "filters", "layers", "model", "precision", "optimizer", "accumulation", "boxes", "large_images", "prefetch",
-    "data_size",
+    "batch", "image_size", "filters", "layers", "model", "precision", "optimizer", "accumulation", "boxes", "large_images",
+    "prefetch", "data_size",
 })  # fmt: skip
 Terms = dict[str, float]
 

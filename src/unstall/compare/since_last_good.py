@@ -1,4 +1,4 @@
-"""What explains a failure by what changed since the last good run of the same script or settings. Only with evidence; else nothing."""
+"""What changed since the last good run of the same script or settings, where that explains a failure. Else nothing."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
     return {**record, "run": {**facts.section(record, "run"), "outcome": outcome, "cause": cause}}
 
 
-def explained_lines(
-    comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]
-) -> list[str]:
+def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     channels = facts.failed_of(after)
     lines = [each.told for each in comparison.explanations if each.channel in channels]
     return lines or _where_it_changed(before, after, story)

@@ -52,8 +52,13 @@ def plot(title: str, curves: dict[str, list[Point]], along: str, unit: str) -> d
         share = _share(math.log(y), math.log(low), math.log(high)) if is_log else _share(y, low, high)
         return LEFT + _share(x, first, last) * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
-    drawn = {name: " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in points)) for name, points in lines.items()}
-    values = [math.exp(_between(math.log(low), math.log(high), tick)) if is_log else _between(low, high, tick) for tick in range(TICKS + 1)]
+    drawn = {
+        name: " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in points)) for name, points in lines.items()
+    }
+    values = [
+        math.exp(_between(math.log(low), math.log(high), tick)) if is_log else _between(low, high, tick)
+        for tick in range(TICKS + 1)
+    ]
     return {
         "title": title, "along": along, "unit": unit, "lines": drawn, "width": WIDTH, "height": HEIGHT, "left": LEFT,
         "right": WIDTH - RIGHT, "bottom": HEIGHT - BOTTOM,
