@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 IMAGES_JAX = """\
@@ -307,7 +308,7 @@ def write_files(folder: Path, large: int = 0, corrupted: bool = False, images: i
         csv.writer(file).writerows(rows)
 
 
-DATA = {
+DATA: dict[str, Callable[[Path], None]] = {
     "arrays": write_arrays,
     "arrays, labels corrupted": lambda folder: write_arrays(folder, corrupted=True),
     "boxes, 6": lambda folder: write_boxes(folder, 6),

@@ -77,9 +77,9 @@ KINDS: dict[str, Kind] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Difference:
-    """One thing that differs. `where` is the user's line that makes it so, and `lines` what stands there before and after."""
+    """One thing that differs, itself and no other one. `where` is the user's line that makes it so, and `lines` what stands there before and after."""
 
     section: str
     name: str  # of KINDS

@@ -11,7 +11,8 @@ from unstall.compare.layers_beside import Pair, beside, layers_of
 
 MOST_NAMED = 4  # layers, in a sentence
 RATES = ("learning_rate", "schedule")
-NO_CHANGE = ("class", "name", "at", "where")  # of an optimizer: what says nothing of its settings
+EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
+NO_CHANGE = ("class", "name", "where", "around", *EXECUTION)  # beside an optimizer's numbers: told elsewhere, or nothing
 
 
 def of_model(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
@@ -124,7 +125,7 @@ def _of_execution(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Dif
     old, new = facts.precision(before), facts.precision(after)
     if old and new and old != new:
         yield difference("model", "precision", old, new)
-    for name in ("jit_compile", "run_eagerly", "steps_per_execution"):
+    for name in EXECUTION:
         was, is_now = facts.execution(before, name), facts.execution(after, name)
         if was is not None and is_now is not None and was != is_now:
             yield difference("model", "execution", was, is_now, detail=name)

@@ -8,9 +8,19 @@ from typing import Any
 from unstall.compare.plain import section
 
 # By the cause of the verdict, what a run failed of.
-OF_MEMORY = ("memory", "oom", "killed_for_memory", "kills")
-OF_LOSS = ("loss", "nan", "finite", "diverg", "learning_rate", "gradient", "label", "exploding")
-OF_TIME = ("starved", "slow", "input", "crowded", "retrac", "eager")
+OF_MEMORY = frozenset({
+    "device_memory_exhausted", "device_memory_fragmented", "device_memory_held_by_other", "host_memory_exhausted",
+    "host_memory_leaking", "swapping",
+})  # fmt: skip
+OF_LOSS = frozenset({
+    "batch_constant", "gradients_disconnected", "gradients_exploding", "gradients_vanishing", "inputs_unscaled", "labels_invalid",
+    "learning_rate_too_high", "learning_rate_too_low", "loss_not_falling", "loss_not_finite", "loss_output_mismatch", "units_dead",
+    "weights_frozen",
+})  # fmt: skip
+OF_TIME = frozenset({
+    "checkpoint_slow", "compiling_long", "device_unused", "eager_execution", "function_retracing", "input_starved",
+    "python_in_pipeline", "shuffle_buffer_filling", "storage_slow", "thread_pool_exhausted",
+})  # fmt: skip
 
 
 def figure(record: dict[str, Any], name: str) -> float | None:
@@ -55,13 +65,13 @@ def floor_bytes(record: dict[str, Any]) -> float | None:
 def failed_of(record: dict[str, Any]) -> frozenset[str]:
     """The channels: memory and free, loss, time; none where it ended well."""
     run = section(record, "run")
-    cause = str(run.get("cause") or "").lower()
+    cause = str(run.get("cause") or "")
     found: set[str] = set()
-    if any(word in cause for word in OF_MEMORY):
+    if cause in OF_MEMORY:
         found |= {"memory", "free"}
-    if any(word in cause for word in OF_LOSS) or is_broken(record):
+    if cause in OF_LOSS or is_broken(record):
         found.add("loss")
-    if any(word in cause for word in OF_TIME):
+    if cause in OF_TIME:
         found.add("time")
     return frozenset(found)
 
