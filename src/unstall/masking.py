@@ -26,6 +26,7 @@ _BEGINNINGS = (
     "CUDA_", "CUDNN_", "CUBLAS_", "TF_", "TF2_", "XLA_", "JAX_", "KERAS_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_",
     "NUMEXPR_", "NCCL_", "PYTORCH_", "TORCH_", "PYTHON", "MALLOC_", "TCMALLOC_", "HIP_", "ROCR_", "OPENCV_", "ONEDNN_", "DNNL_",
 )  # fmt: skip
+_OF_OTHERS = ("TF_VAR_", "TF_CLI_", "TF_TOKEN_")  # Terraform's
 # In the name of a variable, anywhere: a variable too few is better than a secret too many.
 _SECRET_PART = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS$|_PWD|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|SIGNATURE|BEARER|LICEN[CS]E|"
@@ -67,7 +68,8 @@ def recorded_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_recorded(name: str) -> bool:
-    return (name in _SINGLE or name.startswith(_BEGINNINGS)) and not _SECRET_PART.search(name)
+    is_listed = name in _SINGLE or (name.startswith(_BEGINNINGS) and not name.startswith(_OF_OTHERS))
+    return is_listed and not _SECRET_PART.search(name)
 
 
 def masked_command(arguments: Iterable[str]) -> list[str]:

@@ -29,8 +29,8 @@ def figure(record: dict[str, Any], name: str) -> float | None:
 
 
 def part(record: dict[str, Any], name: str) -> float | None:
-    """Seconds of a step."""
-    parts = section(record, "figures").get("parts")
+    """Seconds of a step; of the compilation, of the whole run."""
+    parts = section(record, "figures").get("totals_s" if name == "compile" else "parts")
     value = parts.get(name) if isinstance(parts, dict) else None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 

@@ -33,13 +33,16 @@ from unstall.runs import RunFolder
 
 VERSION = 1  # of the form; a kept record of another one is made anew
 LARGEST_SOURCES_BYTES = 64 * 2**20
+# A journal may be damaged, or of another version: one event of an odd form costs its section, not the record.
+ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
 
 
 def record_of(folder: RunFolder) -> dict[str, Any]:
     """The whole record. That of a run that has ended is kept in its folder, and only read the next time."""
     kept = _kept(folder)
     record = kept if kept is not None else _made(folder)
-    return {**record, "sources": sources_of(folder)}
+    here = {**record["run"], "name": folder.name, "path": str(folder.path)}  # it may have been moved since
+    return {**record, "run": here, "sources": sources_of(folder)}
 
 
 def keep(folder: RunFolder) -> None:
@@ -61,7 +64,7 @@ def _kept(folder: RunFolder) -> dict[str, Any] | None:
     if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):
         return None
     record = plain.get("record")
-    return record if isinstance(record, dict) else None
+    return record if isinstance(record, dict) and isinstance(record.get("run"), dict) else None
 
 
 def _journal_bytes(folder: RunFolder) -> int:
@@ -73,10 +76,8 @@ def _journal_bytes(folder: RunFolder) -> int:
 
 
 def _made(folder: RunFolder) -> dict[str, Any]:
-    taken = Taken()
-    for event in stream_folder(folder.path):
-        taken.take(event)
-    batch = model.batch(taken)
+    taken = _taken(folder)
+    batch = _or_empty(lambda: model.batch(taken), {})
     sections: dict[str, Callable[[], Any]] = {
         "run": lambda: outcome.run(folder, taken),
         "settings": lambda: surroundings.settings(folder, taken),
@@ -87,7 +88,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
         "data": lambda: data.data(taken),
         "batch": lambda: batch,
         "model": lambda: model.model(taken, batch),
-        "optimizer": lambda: model.optimizer(taken),
+        "optimizer": lambda: model.optimizer(taken, surroundings.settings(folder, taken)),
         "loss": lambda: model.losses(taken),
         "input": lambda: surroundings.inputs(taken),
         "figures": lambda: figures.figures(taken, batch, score_of(folder)),
@@ -97,11 +98,23 @@ def _made(folder: RunFolder) -> dict[str, Any]:
     return record
 
 
+def _taken(folder: RunFolder) -> Taken:
+    taken = Taken()
+    try:
+        for event in stream_folder(folder.path):
+            try:
+                taken.take(event)
+            except ODD:
+                continue
+    except ODD:  # its time is none: events after it cannot be put in order
+        pass
+    return taken
+
+
 def _or_empty(make: Callable[[], Any], empty: Any) -> Any:
-    """A journal is other people's data: one event of an odd form costs its section, not the record."""
     try:
         return make()
-    except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError):
+    except ODD:
         return empty
 
 

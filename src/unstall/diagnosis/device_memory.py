@@ -19,6 +19,7 @@ _UNALLOCATED = re.compile(rf"and {_SIZE} is reserved by PyTorch but unallocated"
 _ALLOCATED = re.compile(rf"Of the allocated memory {_SIZE} is allocated by PyTorch")
 _OTHER = re.compile(rf"Process (\d+) has {_SIZE} memory in use")
 AROUND_S = 30.0  # samples of the card so near to the error count
+AT_ONCE_S = 2.0  # the allocator is asked when the error has come
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def device_shortage(journal: Journal) -> DeviceShortage | None:
     samples = [each for each in journal.of(DeviceSampled) if abs(each.at - told.error.at) < AROUND_S]
     before = [each for each in samples if each.at <= told.error.at] or samples
     counted = [each for each in journal.of(DeviceMemoryCounted) if abs(each.at - told.error.at) < AROUND_S]
-    count = counted[-1] if counted else None
+    at_once = [each for each in counted if 0 <= each.at - told.error.at < AT_ONCE_S]  # others are counted now and then
+    count = at_once[-1] if at_once else counted[-1] if counted else None
     card = before[-1] if before else None
     unused = _read(_UNALLOCATED, text)
     if unused is None and count is not None and count.in_use_bytes is not None and count.framework == "jax":

@@ -1,4 +1,4 @@
-"""On what the framework computes, when a fit begins; and its own count of device memory, when an error ends the program.
+"""On what the framework computes, when a fit begins; and its own count of device memory, now and then and after an error.
 
 Only frameworks that the program has imported are asked, and only what they know without starting a device.
 """
@@ -16,6 +16,8 @@ from typing import Any, Optional
 from unstall.inside.probe import Probe
 from unstall.journal.events import DeviceMemoryCounted, DevicesListed
 
+COUNT_EVERY_S = 30.0  # the peak since the start: none is missed between
+WARM_STEPS = 2
 VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 
 
@@ -24,7 +26,21 @@ def install(probe: Probe) -> None:
         for event in listed(model):
             probe.emit(event)
 
+    due = 0.0
+
+    def count_memory(model: Any, done: int) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if done >= WARM_STEPS and now >= due:
+            due = now + COUNT_EVERY_S
+            probe.shield.within_budget("device memory", tell_memory, probe)
+
+    def count_last() -> None:
+        probe.shield.within_budget("device memory", tell_memory, probe)
+
     probe.on_fit.append(list_devices)
+    probe.on_step.append(count_memory)
+    probe.on_fit_end.append(count_last)
 
 
 def listed(model: Any) -> list[DevicesListed]:
@@ -107,9 +123,30 @@ def _set_at(name: str) -> Optional[str]:
 
 
 def tell_memory(probe: Probe) -> None:
-    """After an error: what the allocators say of themselves."""
-    for event in [*_torch_memory(), *_jax_memory()]:
+    """What the allocators of cards say of themselves: after an error, and now and then."""
+    for event in [*_tensorflow_memory(), *_torch_memory(), *_jax_memory()]:
         probe.emit(event)
+
+
+def _tensorflow_memory() -> list[DeviceMemoryCounted]:
+    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "context_safe", lambda: None)()
+    if not getattr(context, "_initialized", False):
+        return []  # no device has been started
+    tf = sys.modules["tensorflow"]
+    events = []
+    for device in tf.config.list_logical_devices("GPU"):
+        name = device.name.replace("/device:", "")
+        said = tf.config.experimental.get_memory_info(name)
+        events.append(
+            DeviceMemoryCounted(
+                at=time.time(),
+                framework="tensorflow",
+                device=name.lower(),
+                in_use_bytes=said.get("current"),
+                peak_bytes=said.get("peak"),
+            )
+        )
+    return events
 
 
 def _torch_memory() -> list[DeviceMemoryCounted]:
@@ -127,6 +164,7 @@ def _torch_memory() -> list[DeviceMemoryCounted]:
             reserved_bytes=stats.get("reserved_bytes.all.current"),
             limit_bytes=total,
             free_bytes=free,
+            peak_bytes=stats.get("allocated_bytes.all.peak"),
         )
     ]
 
@@ -149,6 +187,7 @@ def _jax_memory() -> list[DeviceMemoryCounted]:
                     reserved_bytes=stats.get("bytes_reserved") or stats.get("pool_bytes"),
                     limit_bytes=stats.get("bytes_limit"),
                     largest_free_bytes=stats.get("largest_free_block_bytes"),
+                    peak_bytes=stats.get("peak_bytes_in_use"),
                 )
             )
     return events

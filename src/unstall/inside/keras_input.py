@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Optional
 
+from unstall.inside.data_met import meet
 from unstall.inside.endless import never_ends
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
@@ -154,6 +155,8 @@ def _describe(probe: Probe, owner: Any) -> None:
     if batches is None and dataset is not None and hasattr(dataset, "cardinality") and int(dataset.cardinality()) == INFINITE:
         batches, per_pass = INFINITE, batches_per_pass(dataset)
     role = "validate" if probe.fit_depth else "train"
+    if role == "train":
+        meet(probe, _kept_by(adapter), KINDS.get(name, name))
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
     probe.emit(
@@ -168,6 +171,15 @@ def _describe(probe: Probe, owner: Any) -> None:
     )
 
 
+def _kept_by(adapter: Any) -> dict[str, Any]:
+    """What a PyDataset, a torch data set or a generator has at hand: names of files may be among it."""
+    source = getattr(adapter, "py_dataset", None) or getattr(getattr(adapter, "_dataloader", None), "dataset", None)
+    if source is not None:
+        return dict(getattr(source, "__dict__", {}))
+    frame = _generator_frame(adapter)
+    return {} if frame is None else dict(frame.f_locals)
+
+
 def _source_place(adapter: Any) -> Optional[str]:
     """Where the user's generator or PyDataset is defined."""
     source = getattr(adapter, "py_dataset", None)
@@ -178,14 +190,22 @@ def _source_place(adapter: Any) -> Optional[str]:
 
 
 def _generator_code(adapter: Any) -> Optional[CodeType]:
-    """Of the user's generator, which Keras keeps inside a function of its own."""
+    code = getattr(_generator(adapter), "gi_code", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _generator_frame(adapter: Any) -> Optional[FrameType]:
+    """None once it has ended."""
+    frame = getattr(_generator(adapter), "gi_frame", None)
+    return frame if isinstance(frame, FrameType) else None
+
+
+def _generator(adapter: Any) -> Any:
+    """The user's generator, which Keras keeps inside a function of its own."""
     kept = getattr(adapter, "generator", None)
     inside = [cell.cell_contents for cell in getattr(kept, "__closure__", None) or ()]
-    for source in (kept, *inside):
-        code = getattr(getattr(source, "_generator", source), "gi_code", None)  # ours may lie around it
-        if isinstance(code, CodeType):
-            return code
-    return None
+    sources = [getattr(source, "_generator", source) for source in (kept, *inside)]  # ours may lie around it
+    return next((source for source in sources if isinstance(getattr(source, "gi_code", None), CodeType)), None)
 
 
 def _facts(owner: Any, adapter: Any) -> dict[str, Any]:

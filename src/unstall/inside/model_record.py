@@ -47,7 +47,7 @@ class ModelRecord:
         if key in self._told or len(self._told) >= MOST_MODELS:
             return
         self._told.append(key)
-        found = model_layers.flat(model, MOST_COUNTED)
+        found = leaves_of(model)[:MOST_COUNTED]
         layers = [row(layer) for layer in found[:MOST_LAYERS]]
         left_out = len(found) - len(layers)
         self._probe.emit(ModelRecorded(at=time.time(), facts=described(model), layers=layers, layers_left_out=left_out))
@@ -83,6 +83,16 @@ def record_of(probe: Probe) -> ModelRecord:
 def install(module: Any, probe: Probe) -> None:
     """Right after a framework's module that trains has been imported."""
     record_of(probe)
+
+
+def leaves_of(model: Any) -> list[Any]:
+    """The layers that hold no others, those inside blocks of the user's own too."""
+    flatten = getattr(model, "_flatten_layers", None)
+    found = list(flatten(include_self=False)) if callable(flatten) else model_layers.flat(model, MOST_COUNTED)
+    parts = ("_layers", "_self_tracked_trackables")
+    return [
+        layer for layer in found if not any(getattr(layer, name, None) for name in parts) and type(layer).__name__ != "InputLayer"
+    ]
 
 
 def described(model: Any) -> dict[str, Any]:

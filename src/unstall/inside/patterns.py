@@ -1,4 +1,4 @@
-"""File patterns that match nothing: glob.glob and its kin give an empty list then, and many programs train on it."""
+"""File patterns: what they found, which may be the data; and that they match nothing, on which many programs then train."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from unstall.inside.data_met import meet
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
 from unstall.journal.events import PatternMatchedNothing
 
 MOST_EVENTS = 50
+MOST_SEEN = 200
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -22,7 +24,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
 
 def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    told = 0
+    told = seen = 0
 
     def record(pattern: Any) -> None:
         nonlocal told
@@ -31,11 +33,17 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         if told <= MOST_EVENTS and where is not None:
             probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
 
+    def see(found: list[Any]) -> None:
+        nonlocal seen
+        seen += 1
+        if seen <= MOST_SEEN and user_place(4) is not None:
+            meet(probe, found, "glob")
+
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def glob(pathname: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(pathname, *args, **kwargs)
-            if probe.active and isinstance(found, list) and not found:
-                probe.shield.call("patterns", record, pathname)
+            if probe.active and isinstance(found, list):
+                probe.shield.call("patterns", record, pathname) if not found else probe.shield.call("patterns", see, found)
             return found
 
         return glob

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside.data_met import meet
 from unstall.inside.patching import MARK, wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
@@ -23,6 +24,7 @@ KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large
 SAME_ELEMENTS = ("RepeatDataset", "ShuffleDataset", "PrefetchDataset", "CacheDataset", "TakeDataset", "SkipDataset")
 MOST_STAGES_BACK = 10
 STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
+GIVEN_FILES = ("from_tensor_slices", "list_files", "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
 READERS = ("TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
 MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
 
@@ -107,6 +109,8 @@ class _Recorder:
         if where is None or str(getattr(function, "__module__", "")).startswith("unstall."):
             return None  # a stage that a library, or we, built for ourselves
         self._stages += 1
+        if name in GIVEN_FILES:
+            meet(self._probe, [*args, *kwargs.values()][:2], name)
         arguments = {f"argument_{index}": shown for index, value in enumerate(args) if (shown := _shown(value)) is not None}
         arguments.update({key: shown for key, value in kwargs.items() if (shown := _shown(value)) is not None})
         if function is not None:

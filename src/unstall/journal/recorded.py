@@ -12,6 +12,8 @@ from typing import Any
 
 from unstall.journal.base import Event
 
+OF_TRAINER = "the data set of the trainer"  # a source of DataMeasured: all of it was read, and nothing need be guessed
+
 
 @dataclass(frozen=True)
 class CircumstancesSeen(Event):
@@ -82,5 +84,5 @@ class DataMet(Event):
 class DataMeasured(Event):
     """The fingerprint of the data: files, bytes, examples, image_px, boxes_per_image, largest, digest. See compare/record.py."""
 
-    source: str = ""  # the data set of the trainer | the files that were met
+    source: str = ""  # how it was met, or OF_TRAINER
     fingerprint: dict[str, Any] = field(default_factory=dict)

@@ -29,6 +29,7 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
+from unstall.masking import masked_command
 from unstall.report.numbers import memory_use, numerics, time_split
 from unstall.training.endings import INTERRUPTED
 
@@ -43,7 +44,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "verdicts": [_verdict(finding, folder) for finding in diagnosis.findings],
         "unknown": _unknown(journal, diagnosis),
         "run": run,
-        "command": started.command if started else [],
+        "command": masked_command(started.command) if started else [],
         "pid": started.pid if started else None,
         "progress": _progress(journal),
         "time": time_split(journal),

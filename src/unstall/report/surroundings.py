@@ -19,6 +19,7 @@ from unstall.journal.events import (
     RunStarted,
 )
 from unstall.journal.reader import Journal
+from unstall.masking import masked_command
 
 MOST_LAYERS = 60
 MOST_STAGES = 24
@@ -30,7 +31,7 @@ def environment(journal: Journal) -> dict[str, Any]:
     loaded = {event.name: event.version for event in journal.of(FrameworkLoaded)}
     listed = journal.last(DevicesListed)
     return {
-        "command": started.command if started else program.argv if program else [],
+        "command": masked_command(started.command if started else program.argv if program else []),
         "folder": program_folder(journal),
         "pid": started.pid if started else program.pid if program else None,
         "watched_by": started.mode if started else None,

@@ -18,20 +18,18 @@ from typing import Any
 
 from unstall.compare import fingerprint
 from unstall.data.headers import header_within
-from unstall.signals import label_files, storage
+from unstall.signals import label_files, record_files, storage
 
 MOST_FILES = 200_000
 MOST_SECONDS = 20.0
 ALL_HEADERS_UP_TO = 5_000
 SOME_HEADERS = 4_000  # of more images than that …
 LARGEST_HEADERS = 500  # … and those of the largest files, where rare large images are
-MOST_RECORDS = 200_000
 MOST_LABEL_BYTES = 64 * 2**20
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
 LABELS = frozenset({".xml", ".txt", ".json", ".csv", ".pbtxt"})
 ARRAYS = frozenset({".npy", ".npz", ".h5", ".hdf5", ".parquet", ".arrow", ".mdb", ".pkl", ".zip", ".tar"})
 RECORD = re.compile(r"\.(tf)?rec(ord)?s?(-\d+-of-\d+)?(\.gz)?$", re.IGNORECASE)
-GZIP = b"\x1f\x8b"
 
 
 @dataclass
@@ -119,20 +117,19 @@ def _within(folder: str, found: Found) -> Iterator[tuple[str, int]]:
 def described(found: Found) -> dict[str, Any]:
     files = found.all()
     base = os.path.commonpath([os.path.dirname(path) for path in files])  # noqa: PTH120
-    sizes = _image_sizes(found)
-    records = _records(found)
-    boxes = label_files.boxes_per_image(found.labels, len(found.images), found.until)
-    examples = len(found.images) or records.get("count")
+    records = record_files.look(found.records, found.until)
+    sizes = [*_image_sizes(found), *records.images]
+    boxes = label_files.boxes_per_image(found.labels, len(found.images), found.until) or records.boxes
     return {
         "folder": base,
         "files": len(files),
         "bytes": sum(files.values()),
         "kinds": _kinds(files),
-        "examples": examples,
+        "examples": len(found.images) or len(records.lengths) or None,
         "image_px": fingerprint.of_images([(width, height) for _, width, height in sizes]),
         "largest": fingerprint.largest_images((os.path.relpath(name, base), width, height) for name, width, height in sizes),
         "boxes_per_image": fingerprint.of_counts(boxes),
-        "records": records,
+        "record_bytes": fingerprint.quantiles(records.lengths),
         "digest": fingerprint.digest(f"{os.path.relpath(path, base)}\0{size}" for path, size in files.items()),
         "labels_digest": _labels_digest(found),
         "storage": storage.of(Path(base)),
@@ -168,36 +165,6 @@ def _image_sizes(found: Found) -> list[tuple[str, int, int]]:
         if header.width and header.height:
             told.append((name, header.width, header.height))
     return told
-
-
-def _records(found: Found) -> dict[str, Any]:
-    """How many records there are, and how large; of TFRecord files that are not compressed."""
-    sizes: list[int] = []
-    for path in sorted(found.records):
-        if len(sizes) >= MOST_RECORDS or time.monotonic() > found.until:
-            break
-        sizes += _lengths(path, MOST_RECORDS - len(sizes))
-    return {"count": len(sizes), "bytes_each": fingerprint.quantiles(sizes)} if sizes else {}
-
-
-def _lengths(path: str, most: int) -> list[int]:
-    """Each record is its length (8 bytes), a checksum of that (4), its bytes, and a checksum of these (4)."""
-    lengths: list[int] = []
-    try:
-        size = os.stat(path).st_size  # noqa: PTH116
-        with Path(path).open("rb") as file:
-            while len(lengths) < most:
-                head = file.read(12)
-                if len(head) < 12 or head[:2] == GZIP:
-                    break
-                length = int.from_bytes(head[:8], "little")
-                if file.tell() + length + 4 > size:
-                    break
-                lengths.append(length)
-                file.seek(length + 4, os.SEEK_CUR)
-    except OSError:
-        pass
-    return lengths
 
 
 def _labels_digest(found: Found) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import queue
 import threading
@@ -20,17 +21,18 @@ from unstall.journal.events import (
     DataMet,
     Event,
     ModulesLoaded,
-    PipelineBuilt,
-    ProbeFailed,
     SourcesCopied,
     VersionsRead,
 )
+from unstall.journal.recorded import OF_TRAINER
 from unstall.runs import RunFolder
-from unstall.signals import circumstances, data_files, packages, project
+from unstall.signals import circumstances, data_files, data_named, packages, project
 from unstall.signals.project import Sources
 
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
-MEASURE_AFTER_S = 3.0  # after data was met first: more of it may come
+MEASURE_AFTER_S = 3.0  # after data was met: more of it may come
+MEASURE_AT_LATEST_S = 12.0  # by then a program that shows nothing from inside is taken at its word: the paths that it names
+OPEN_LOOKS_S = (3.0, 6.0, 12.0, 25.0, 50.0)  # when it is asked which files it holds open
 WAIT_AT_END_S = 3.0
 MOST_PATHS = 400
 NICENESS = 10
@@ -58,7 +60,10 @@ class Recorder:
         self._began = time.monotonic()
         self._knows_packages = False
         self._data: dict[str, str] = {}  # paths, and how they were met
-        self._data_due: float | None = None
+        self._data_due = MEASURE_AT_LATEST_S  # seconds from the start
+        self._open_looks = list(OPEN_LOOKS_S)
+        self._is_trainer = False
+        self._digest = ""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -68,8 +73,9 @@ class Recorder:
         command, folder = circumstances.command_of(pid), circumstances.folder_of(pid)
         return cls(run, pid, note, command, folder, circumstances.variables_of(pid))
 
-    def begin(self, drivers: Mapping[str, str]) -> None:
-        """At once, before the program has taken anything."""
+    def begin(self, drivers: Mapping[str, str], guarded: Callable[[str, Callable[[], None]], None]) -> None:
+        """At once, before the program has taken anything. `guarded` makes an event of what fails."""
+        self._guarded = guarded
         self._note(circumstances.look(self._pid, self._script, self._folder, self._variables, drivers))
         self._later(self._read_sources)
 
@@ -80,21 +86,22 @@ class Recorder:
                 self._knows_packages = True
                 self._later(lambda event=event: self._take_modules(event))  # type: ignore[misc]
             elif isinstance(event, DataMet):
-                self._meet(event.paths, event.how)
-            elif isinstance(event, PipelineBuilt):
-                self._meet(_patterns_of(event), event.stage)
-        now = time.monotonic()
-        if not self._knows_packages and now - self._began > ASK_MEMORY_AFTER_S:
+                self._meet([path for path in event.paths if event.how != "glob" or not data_named.is_written(path)], event.how)
+            elif isinstance(event, DataMeasured) and event.source == OF_TRAINER:
+                self._is_trainer = True
+        age = time.monotonic() - self._began
+        if not self._knows_packages and age > ASK_MEMORY_AFTER_S:
             self._knows_packages = True
             self._later(self._read_memory)
-        if self._data_due is not None and now > self._data_due:
-            self._data_due = None
+        if self._open_looks and age > self._open_looks[0]:
+            self._open_looks.pop(0)
+            self._meet(data_named.held_open(self._pid), "open")
+        if age > self._data_due:
             self._measure()
 
     def finish(self) -> None:
         """What is under way is waited for, but not long."""
-        if self._data_due is not None:
-            self._data_due = None
+        if self._data_due < math.inf:
             self._measure()
         if self._thread is not None:
             self._work.put(None)
@@ -111,11 +118,7 @@ class Recorder:
     def _run_all(self) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # the program comes first
         while (work := self._work.get()) is not None:
-            try:
-                work()
-            except Exception as error:  # a defect of ours must not end the watching, which is in another thread
-                name = type(error).__name__
-                self._note(ProbeFailed(at=time.time(), probe="record", error=f"{name}: {error}"[:500]))
+            self._guarded("record", work)
 
     # --- sources and versions ---
 
@@ -170,26 +173,23 @@ class Recorder:
         fresh = [path for path in paths if path not in self._data][: MOST_PATHS - len(self._data)]
         if fresh:
             self._data.update(dict.fromkeys(fresh, how))
-            self._data_due = time.monotonic() + MEASURE_AFTER_S
+            self._data_due = min(self._data_due, time.monotonic() - self._began + MEASURE_AFTER_S)
 
     def _measure(self) -> None:
-        paths, folder = dict(self._data), self._folder
+        """What was met up to now, with the annotations that the program names; where nothing was met, all data that it names."""
+        self._data_due = math.inf
+        met = dict(self._data)
 
         def measure() -> None:
-            found = data_files.measure(list(paths), folder)
-            if found:
+            if self._is_trainer or self._sources is None:
+                return  # a data set of the trainer's own has told more
+            texts = [file["text"] for file in self._sources.files.values()]
+            named = data_named.named(texts, self._command, list(dict.fromkeys([self._folder, self._sources.folder])))
+            paths = {**dict.fromkeys(data_named.labels_among(named) if met else named, "named by the program"), **met}
+            found = data_files.measure(list(paths), self._folder)
+            if found and found["digest"] != self._digest:
+                self._digest = found["digest"]
                 source = ", ".join(sorted(set(paths.values())))
                 self._note(DataMeasured(at=time.time(), source=source, fingerprint=found))
 
         self._later(measure)
-
-
-def _patterns_of(built: PipelineBuilt) -> list[str]:
-    """The files that a stage of tf.data was given by name."""
-    if built.stage not in {"list_files", "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset"}:
-        return []
-    return [
-        value
-        for key, value in built.arguments.items()
-        if key in {"argument_0", "file_pattern", "filenames"} and isinstance(value, str)
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,18 @@ def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
 
     if watch.is_timeline_broken:
         return None
-    writer = threading.Thread(target=lambda: watch.guarded("report", write), name="unstall-report", daemon=True)
+    _within_time(watch, "report", write)
+    return written[0] if written else None
+
+
+def keep_record(watch: Watch) -> None:
+    """What the run was made of, put together once: a comparison need not read its journals again."""
+    from unstall.compare.record import keep
+
+    _within_time(watch, "record", lambda: keep(watch.run))
+
+
+def _within_time(watch: Watch, what: str, write: Callable[[], None]) -> None:
+    writer = threading.Thread(target=lambda: watch.guarded(what, write), name=f"unstall-{what}", daemon=True)
     writer.start()
     writer.join(MOST_S)
-    return written[0] if written else None

@@ -23,7 +23,7 @@ from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.recording import Recorder
-from unstall.supervisor.reporting import told_exactly, write_report
+from unstall.supervisor.reporting import keep_record, told_exactly, write_report
 from unstall.supervisor.since_last_good import since_last_good
 from unstall.supervisor.watch import TICK_S, Watch
 
@@ -135,6 +135,8 @@ class Teller:
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
         story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        self._run.write_story(story)
+        keep_record(watch)
         story["since_last_good"] = since_last_good(watch, story, is_over=True)
         self._run.write_story(story)
         report = write_report(watch, diagnosis)

@@ -105,7 +105,7 @@ class Watch:
     def _begin_record(self) -> None:
         """What is there before the program can have taken anything."""
         self.note(*self._device.sample({self.pid}))
-        self._recorder.begin(self._device.drivers())
+        self._recorder.begin(self._device.drivers(), self.guarded)
 
     # --- the journal ---
 

@@ -18,10 +18,11 @@ from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
 from unstall.settings import Settings
-from unstall.training import preparing
+from unstall.training import preparing, telling
 from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
 from unstall.training.detecting import Detecting
+from unstall.training.fingerprint import fingerprint_of
 from unstall.training.interruption import Interruption
 from unstall.training.judging import Judge
 from unstall.training.lessons import Lessons, lessons
@@ -105,6 +106,7 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
             from_step=at.step,
         )
     )
+    telling.record(fingerprint_of(learned.train), begun.step.detector)
     images = f"{len(learned.train.examples):,} images of {len(learned.classes)} classes"
     say(f"{settings.model} on {begun.backend}, {where}: {images}; {learned.remark}.")
     if saved is None:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from unstall.inside import device_facts, probe
+from unstall.inside import device_facts, model_record, probe
 from unstall.inside.exceptions import error_event
-from unstall.journal.events import Event
+from unstall.journal.events import DataMeasured, Event
+from unstall.journal.recorded import OF_TRAINER
 
 API = "unstall"  # who counts the steps, as FitBegan says it
 
@@ -22,6 +23,14 @@ def tell(event: Event) -> None:
     current = probe.current()
     if current is not None:
         current.emit(event)
+
+
+def record(fingerprint: dict[str, Any], model: Any) -> None:
+    """What is learned from and what learns it, so that the run can be compared with others."""
+    tell(DataMeasured(at=time.time(), source=OF_TRAINER, fingerprint=fingerprint))
+    current = probe.current()
+    if current is not None:
+        current.shield.call("model record", model_record.record_of(current).tell, model)
 
 
 @contextmanager

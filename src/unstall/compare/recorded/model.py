@@ -20,6 +20,10 @@ from unstall.journal.events import (
 BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
          "uint16": 2, "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}  # fmt: skip
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
+OF_SETTINGS = {
+    "learning_rate": "rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
+    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "use_ema": "average_decay",
+}  # fmt: skip
 Array = dict[str, Any]
 
 
@@ -173,7 +177,9 @@ def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
     return {"name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(_filled(shape, size), dtype)}
 
 
-def optimizer(taken: Taken) -> dict[str, Any]:
+def optimizer(taken: Taken, settings: dict[str, Any]) -> dict[str, Any]:
+    if settings.get("optimizer"):  # of a training of Unstall's own
+        return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
     told, described = taken.last(ModelRecorded), taken.last(ModelDescribed)
     facts = dict(told.facts.get("optimizer") or {}) if told else {}
     if not facts and described is not None and described.facts.get("optimizer"):
