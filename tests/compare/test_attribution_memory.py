@@ -46,7 +46,10 @@ def test_an_optimizer_is_told_apart_from_a_batch_by_the_size_of_the_model() -> N
     before = record(model=wide, optimizer=sgd)
     slots = 2 * 4 * 40_000_000 / MIB  # Adam's
     after = changed(record(batch=32, peak_mib=900 + slots + 100), optimizer={"class": "Adam"})
-    after = changed(after, model={"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in after["model"]["layers"]]})
+    after = changed(
+        after,
+        model={"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in after["model"]["layers"]]},
+    )
     found = amounts(memory_of(before, after))
     assert list(found) == ["optimizer", "batch"]
     assert found["optimizer"] == pytest.approx(slots, rel=0.1)

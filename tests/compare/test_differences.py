@@ -27,7 +27,10 @@ def test_noise_is_no_difference() -> None:
         environment={"KERAS_BACKEND": "jax", "SLURM_JOB_ID": "77", "XLA_FLAGS": "--xla_dump_to=/tmp/x91"},
     )
     quiet = record(environment={"KERAS_BACKEND": "jax", "SLURM_JOB_ID": "76", "XLA_FLAGS": "--xla_dump_to=/tmp/x13"})
-    assert differences(changed(quiet, environment={"XLA_FLAGS": "/tmp/a"}), changed(noisy, environment={"XLA_FLAGS": "/tmp/b"})) == []
+    assert (
+        differences(changed(quiet, environment={"XLA_FLAGS": "/tmp/a"}), changed(noisy, environment={"XLA_FLAGS": "/tmp/b"}))
+        == []
+    )
 
 
 def test_a_record_with_holes_raises_nothing() -> None:

@@ -9,6 +9,7 @@ from unstall.compare import facts
 from unstall.compare.difference import Difference, difference, shown
 
 LARGER = 1.3  # times the widest before: an image that is new in its size
+DIGESTS = ("labels_digest", "arrays_digest", "digest")
 MORE_BOXES = 1.25  # times, of the mean or the most
 PREFETCHES = ("prefetch", "prefetch_to_device", "PrefetchDataset")
 PARALLEL = ("num_parallel_calls", "cycle_length", "workers", "num_workers", "use_multiprocessing", "at_a_time")
@@ -19,14 +20,18 @@ def of_data(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differenc
     told = list(_of_contents(old, new)) if old and new else []
     yield from told
     yield from _of_labels(before, after)
-    if old and new and not told and old.get("digest") and new.get("digest") and old["digest"] != new["digest"]:
-        yield difference(
-            "data",
-            "data_contents",
-            old["digest"],
-            new["digest"],
-            "the data's contents changed, with as many files of the same sizes",
-        )
+    if old and new and not told:
+        yield from _of_digests(old, new)
+
+
+def _of_digests(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+    """As many files as before, of the same images, and yet not the same."""
+    differing = [name for name in DIGESTS if old.get(name) and new.get(name) and old[name] != new[name]]
+    if "labels_digest" in differing:
+        yield difference("data", "labels", old["labels_digest"], new["labels_digest"], "the labels in the annotations changed")
+    elif differing:
+        name = differing[0]
+        yield difference("data", "data_contents", old[name], new[name], "the data's contents changed, in as many files as before")
 
 
 def _of_contents(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
