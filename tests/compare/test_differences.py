@@ -138,3 +138,22 @@ def test_others_on_the_card_are_told() -> None:
     found = the_only(record(devices=[card]), record(devices=[taken]))
     assert found.name == "foreign"
     assert "jupyter 7: 3.0 GiB" in found.words
+
+
+def test_a_line_is_named_by_what_it_speaks_of() -> None:
+    after = record(sources=source(SCRIPT.replace("model.fit", "labels = shuffled(labels)\nmodel.fit")))
+    assert the_only(record(), after).name == "labels"
+
+
+def test_a_new_line_is_not_taken_for_a_number_that_it_does_not_write() -> None:
+    text = SCRIPT.replace("BATCH = 16", "BATCH = 32").replace("model.fit", "images = np.sqrt(image_batch)\nmodel.fit")
+    found = differences(record(), record(batch=32, sources=source(text)))
+    assert [(each.name, each.where) for each in found] == [("batch", "train.py:1"), ("source", "train.py:7")]
+
+
+def test_a_stage_that_augments_is_an_augmentation() -> None:
+    stages = record()["input"]["stages"]
+    text = SCRIPT.replace("dataset = dataset.prefetch", "dataset = dataset.map(random_flip)\ndataset = dataset.prefetch")
+    after = record(sources=source(text), input={"stages": [stages[0], {"stage": "map", "arguments": {}}, stages[1]]})
+    found = the_only(record(), after)
+    assert (found.name, found.where) == ("augmentation", "train.py:6")

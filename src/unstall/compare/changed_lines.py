@@ -43,6 +43,12 @@ class Change:
             return False
         return _holds(self.before, before) and _holds(self.after, after)
 
+    def writes(self, value: Any) -> bool:
+        return _holds(self.after, value) and not _holds(self.before, value)
+
+    def wrote(self, value: Any) -> bool:
+        return _holds(self.before, value) and not _holds(self.after, value)
+
     @property
     def words(self) -> str:
         removed, added = " / ".join(self.before[:3]), " / ".join(self.after[:3])

@@ -60,7 +60,7 @@ KINDS: dict[str, Kind] = {
     "device": _kind(0.9, MEMORY, COMPUTE, COMPILE, signs=r"device|CUDA|gpu"),
     "input_kind": _kind(0.6, INPUT, MEMORY, signs=r"from_|Dataset|generator|fit\("),
     "stages": _kind(0.55, INPUT, LOSS, MEMORY, signs=r"\.map|\.filter|\.shuffle|\.repeat|\.interleave|\.batch"),
-    "data_contents": _kind(0.58, LOSS, INPUT),
+    "data_contents": _kind(0.58, LOSS),
     "data_size": _kind(0.55, LOSS, MEMORY, VALIDATION, INPUT, signs=r"examples|samples|count|\bn\b|images"),
     "optimizer_setting": _kind(0.55, LOSS, signs=r"momentum|beta|epsilon|decay|clip|nesterov"),
     "version": _kind(0.5, *EVERYTHING, signs=r""),
@@ -79,7 +79,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """One thing that differs, itself and no other one. `where` is the user's line that makes it so, and `lines` what stands there before and after."""
+    """One thing that differs. `where` is the user's line that makes it so, and `lines` what stands there before and after."""
 
     section: str
     name: str  # of KINDS

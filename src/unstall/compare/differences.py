@@ -12,7 +12,18 @@ from typing import Any
 
 from unstall.compare import changed_lines, facts
 from unstall.compare.changed_lines import Change
-from unstall.compare.difference import COMPUTE, EVERYTHING, INPUT, KINDS, LOSS, MEMORY, VALIDATION, Difference, difference
+from unstall.compare.difference import (
+    COMPUTE,
+    EVERYTHING,
+    INPUT,
+    KINDS,
+    LOSS,
+    MEMORY,
+    MOST_LINES,
+    VALIDATION,
+    Difference,
+    difference,
+)
 from unstall.compare.differences_of_data import of_data, of_input
 from unstall.compare.differences_of_model import of_model
 from unstall.compare.differences_of_surroundings import of_surroundings
@@ -21,6 +32,9 @@ FOLLOWS = {  # a difference, and what then is no other one but its consequence
     "model": frozenset({"filters", "layers"}),
     "backend": frozenset({"execution"}),
 }
+# What is a number: a line that speaks of such a thing makes it only where it writes the number, too.
+BY_NUMBER = frozenset({"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch", "length"})
+GUESSED = ("augmentation", "labels", "weights", "loss", "seed")  # kinds that a line of source is known to be by what it speaks of
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
 # A line that speaks of this can change that alone. Read in this order; a line that speaks of nothing known can change anything.
 SPEAKS_OF = (
@@ -75,24 +89,34 @@ def _with_their_origins(found: list[Difference], changed: list[Change]) -> list[
             effects[place] = effects[place].made_at(f"{origin.detail} {origin.after}", ())
         if not places:
             left.append(origin)
-    return [*effects, *left, *_of_source(unexplained)]
+    return [*(_named_by_its_lines(each) for each in effects), *left, *_of_source(unexplained)]
+
+
+def _named_by_its_lines(each: Difference) -> Difference:
+    """A stage or a layer that augments is an augmentation."""
+    augments = KINDS["augmentation"]
+    if each.name in {"stages", "layers"} and each.section in {"input", "model"} and augments.is_spoken_of("\n".join(each.lines)):
+        touches = augments.touches if each.name == "stages" else each.touches | augments.touches
+        return replace(each, name="augmentation", weight=augments.weight, touches=touches, words=f"augmentation: {each.words}")
+    return each
 
 
 def makes(change: Change, effect: Difference) -> bool:
-    """Whether this line makes that difference: it writes its value, or adds or removes what it speaks of."""
+    """Whether this line makes that difference: it writes its value, names it, or adds or removes what such a thing is done by."""
     kind = KINDS[effect.name]
     values = list(zip(_values(effect.before), _values(effect.after), strict=False))
-    writes = any(change.turns(was, is_now) for was, is_now in values)
-    if writes and (kind.is_spoken_of(change.text) or not _is_ambiguous(change, effect)):
+    if any(change.turns(was, is_now) for was, is_now in values) and (kind.is_spoken_of(change.text) or not _is_ambiguous(effect)):
         return True
     if effect.detail and re.search(rf"\b{re.escape(effect.detail.split('.')[-1])}\b", change.text):
         return True
-    return kind.is_spoken_of("\n".join(change.after)) != kind.is_spoken_of("\n".join(change.before)) or (
-        kind.is_spoken_of(change.text) and not any(isinstance(value, int | float) for pair in values for value in pair)
-    )
+    if effect.name in BY_NUMBER:
+        return kind.is_spoken_of(change.text) and any(change.writes(is_now) or change.wrote(was) for was, is_now in values)
+    is_all_words = not any(isinstance(value, int | float) for pair in values for value in pair)
+    before, after = ("\n".join(lines) for lines in (change.before, change.after))
+    return kind.is_spoken_of(after) != kind.is_spoken_of(before) or (is_all_words and kind.is_spoken_of(change.text))
 
 
-def _is_ambiguous(change: Change, effect: Difference) -> bool:
+def _is_ambiguous(effect: Difference) -> bool:
     """Small numbers stand for many things: 1 → 2 alone shows nothing."""
     return all(isinstance(value, int) and abs(value) <= 3 for value in (*_values(effect.before), *_values(effect.after)))
 
@@ -109,18 +133,24 @@ def _argument_makes(origin: Difference, effect: Difference) -> bool:
 
 
 def _of_source(unexplained: list[Change]) -> list[Difference]:
-    """By file: what changed there, and what it may change."""
+    """By file and by what the lines speak of: what changed there, and what it may change."""
     found = []
-    for file in dict.fromkeys(change.file for change in unexplained):
-        own = [change for change in unexplained if change.file == file]
+    groups = dict.fromkeys((change.file, _guessed(change)) for change in unexplained)
+    for file, kind in groups:
+        own = [change for change in unexplained if (change.file, _guessed(change)) == (file, kind)]
         first = own[0]
         more = f" and {len(own) - 1} more" if len(own) > 1 else ""
-        words = f"{first.words}{more}"
-        touches = frozenset[str]().union(*(_touched_by(change) for change in own))
+        touches = frozenset[str]().union(*(_touched_by(change) for change in own)) if kind == "source" else KINDS[kind].touches
         lines = tuple(line for change in own for line in change.lines)
-        told = difference("sources", "source", list(first.before), list(first.after), words, file, touches)
-        found.append(replace(told, where=first.where, lines=lines[:40]))
+        told = difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
+        found.append(replace(told, where=first.where, lines=lines[:MOST_LINES]))
     return found
+
+
+def _guessed(change: Change) -> str:
+    """The one kind that the changed lines speak of; 'source' where it is none, or more than one."""
+    kinds = [kind for kind in GUESSED if KINDS[kind].is_spoken_of(change.text)]
+    return kinds[0] if len(kinds) == 1 else "source"
 
 
 def _touched_by(change: Change) -> frozenset[str]:

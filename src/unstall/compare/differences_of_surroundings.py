@@ -107,8 +107,8 @@ def _of_machine(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
         yield difference(
             "machine", "memory_limit", limits[0], limits[1], f"memory that may be used {size(limits[0])} → {size(limits[1])}"
         )
-    if old.get("hostname") and new.get("hostname") and old["hostname"] != new["hostname"]:
-        yield difference("machine", "machine", old["hostname"], new["hostname"], f"machine {old['hostname']} → {new['hostname']}")
+    if old.get("processor") and new.get("processor") and old["processor"] != new["processor"]:  # a container has any name
+        yield difference("machine", "machine", old["processor"], new["processor"], detail="processor")
     disks = [facts.storage(record) for record in (before, after)]
     if disks[0] and disks[1] and disks[0] != disks[1]:
         yield difference("machine", "storage", disks[0], disks[1], f"the data lies on {disks[0]} → {disks[1]}")

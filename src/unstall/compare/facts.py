@@ -14,6 +14,7 @@ from unstall.compare.facts_of_data import (
     most_boxes,
 )
 from unstall.compare.facts_of_run import (
+    crowded,
     curve,
     died_of_memory,
     failed_of,
@@ -27,7 +28,7 @@ from unstall.compare.facts_of_run import (
 from unstall.compare.plain import numbers, section
 
 __all__ = [
-    "boxes_per_image", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
+    "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
     "largest_area", "largest_side", "most_boxes", "numbers", "part", "score", "section", "spread",
 ]  # fmt: skip
 

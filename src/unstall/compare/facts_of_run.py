@@ -13,9 +13,10 @@ OF_MEMORY = frozenset({
     "host_memory_leaking", "swapping",
 })  # fmt: skip
 OF_LOSS = frozenset({
-    "batch_constant", "gradients_disconnected", "gradients_exploding", "gradients_vanishing", "inputs_unscaled", "labels_invalid",
-    "learning_rate_too_high", "learning_rate_too_low", "loss_not_falling", "loss_not_finite", "loss_output_mismatch", "units_dead",
-    "weights_frozen",
+    "batch_constant", "gradients_disconnected", "gradients_exploding", "gradients_vanishing", "inputs_unscaled",
+    "labels_invalid", "learning_rate_too_high", "learning_rate_too_low", "loss_not_falling", "loss_not_finite",
+    "loss_output_mismatch",
+    "units_dead", "weights_frozen",
 })  # fmt: skip
 OF_TIME = frozenset({
     "checkpoint_slow", "compiling_long", "device_unused", "eager_execution", "function_retracing", "input_starved",
@@ -38,6 +39,12 @@ def part(record: dict[str, Any], name: str) -> float | None:
 def spread(record: dict[str, Any]) -> float | None:
     """By how much the steps of the run differ among each other, in seconds."""
     return figure(record, "step_spread_s")
+
+
+def crowded(record: dict[str, Any]) -> float:
+    """Of the time that its threads wanted to run, the share that they waited for a core."""
+    busy, waiting = figure(record, "cpu_cores"), figure(record, "queued_cores")
+    return waiting / (busy + waiting) if busy and waiting else 0.0
 
 
 def curve(record: dict[str, Any]) -> list[tuple[float, float]]:

@@ -14,6 +14,7 @@ HOST_NOISE_SHARE = 0.02
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
 TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
+CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's own threads, which get in each other's way
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
@@ -79,7 +80,8 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     usual = min(value for value in (old, new) if value) if old and new else 0.0
     spreads = [facts.spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
-    return max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual))
+    crowd = CROWD_SHARE * max(facts.crowded(before), facts.crowded(after)) * usual
+    return max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
 
 
 def loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:

@@ -184,7 +184,7 @@ def _labels_digest(found: Found) -> str:
 
 
 def _arrays_digest(found: Found) -> str:
-    """Of what files of arrays hold: labels that were mixed up leave a file as long as it was. Of large ones some pieces are read."""
+    """Of what files of arrays hold: labels that were mixed up leave a file as long as it was. Of large ones, of some pieces."""
     parts = []
     for path, size in found.arrays.items():
         if time.monotonic() > found.until:

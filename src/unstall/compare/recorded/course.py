@@ -63,6 +63,7 @@ class Course:
         self.most_threads = 0
         self.cpu_core_seconds = 0.0
         self.cpu_seconds = 0.0
+        self.queued_core_seconds = 0.0  # of threads that were ready and had no core
         self._steps_before = 0  # of fits that have ended
         self._is_training = False
 
@@ -133,6 +134,7 @@ class Course:
         self.most_threads = max(self.most_threads, event.threads)
         self.cpu_core_seconds += event.cpu_cores * event.interval_s
         self.cpu_seconds += event.interval_s
+        self.queued_core_seconds += event.queued_cores * event.interval_s
 
     def _take_device(self, event: DeviceSampled, moment: float) -> None:
         """What the program itself holds, where the driver tells; else all that is in use."""

@@ -29,6 +29,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "host_before_bytes": course.host_before_bytes,
         "images_per_s": size / step_s if size and step_s else None,
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
+        "queued_cores": course.queued_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "loss_first": _loss(course, 0),
         "loss_last": _loss(course, -1),
         "loss_min": course.least_loss if course.least_loss is not None else _least(course),
