@@ -106,8 +106,10 @@ def boxes_in(data: bytes) -> int | None:
     length = 0
     for tag in (0x12, 0x12, 0x0A):  # the value of the entry; its list of floats; the floats, packed
         if data[at : at + 1] != bytes([tag]):
-            return 0 if tag == 0x0A or length == 0 else None
+            return None
         length, at = _varint(data, at + 1)
+        if not length:
+            return 0
     return length // 4
 
 
