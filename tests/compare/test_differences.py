@@ -157,3 +157,9 @@ def test_a_stage_that_augments_is_an_augmentation() -> None:
     after = record(sources=source(text), input={"stages": [stages[0], {"stage": "map", "arguments": {}}, stages[1]]})
     found = the_only(record(), after)
     assert (found.name, found.where) == ("augmentation", "train.py:6")
+
+
+def test_a_micro_batch_that_is_the_whole_batch_follows_it() -> None:
+    before = record(settings={"batch_size": 16, "micro_batch": 16})
+    after = record(batch=32, settings={"batch_size": 32, "micro_batch": 32})
+    assert the_only(before, after).name == "batch"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from tests.compare.records import SCRIPT, changed, record, source
+from tests.programs import UNSTALL, write
 from unstall.compare.attribution import compared
 from unstall.compare.since_last_good import explained_lines
 
@@ -40,3 +47,31 @@ def test_a_loss_that_broke_is_explained_by_what_entered_it() -> None:
     after = changed(record(run=run, optimizer={"learning_rate": 10.0}), figures={"not_finite_since_step": 3})
     (line,) = lines(record(), after)
     assert line.startswith("learning rate 0.001 → 10")
+
+
+PROGRAM = "import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n"
+
+
+def test_the_verdict_on_a_run_that_fails_carries_the_answer(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, PROGRAM, "train.py")
+    assert run(program).returncode == 0
+    program.write_text(PROGRAM.replace("SIZE = 10", "SIZE = 90_000_000"))
+    failed = run(program)
+    good, bad = sorted(own_home.iterdir())
+    line = "train.py:3 changed: SIZE = 10 → SIZE = 90_000_000"
+    assert f"since     the last good run, {good.name}:" in failed.stderr
+    assert f"· {line}" in failed.stderr
+    assert json.loads((bad / "story.json").read_text())["since_last_good"] == {"run": good.name, "lines": [line]}
+    assert line in html.unescape((bad / "report.html").read_text())
+
+
+def test_a_run_that_fails_as_the_last_one_was_good_says_nothing_of_it(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, f"{PROGRAM}import os, sys\nsys.exit(len(os.environ.get('FAILS', '')))\n", "train.py")
+    assert run(program).returncode == 0
+    assert "since" not in run(program, FAILS="yes").stderr
+
+
+def run(program: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [*UNSTALL, "run", "--", sys.executable, str(program)]
+    environment = {**os.environ, "COLUMNS": "200", **env}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)

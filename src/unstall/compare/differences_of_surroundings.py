@@ -35,7 +35,7 @@ SAME_MEMORY = 0.05  # of the machine: the same one after an update of its kernel
 
 
 def of_surroundings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    yield from _of_settings(facts.section(before, "settings"), facts.section(after, "settings"))
+    yield from _of_settings(facts.settings(before), facts.settings(after))
     yield from _of_command(before, after)
     yield from _of_environment(facts.section(before, "environment"), facts.section(after, "environment"))
     yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"))

@@ -51,6 +51,13 @@ def is_temporary(value: Any) -> bool:
     return isinstance(value, str) and TEMPORARY.search(value) is not None
 
 
+def settings(record: dict[str, Any]) -> dict[str, Any]:
+    """Of `unstall train`. A micro-batch that is the whole batch is none: it follows the batch."""
+    known = section(record, "settings")
+    is_whole = known.get("micro_batch") is not None and known.get("micro_batch") == known.get("batch_size")
+    return {**known, "micro_batch": None} if is_whole else known
+
+
 # --- what is fed ---
 
 

@@ -26,7 +26,7 @@ def planner(
     def plan(differences: Sequence[Difference]) -> Alone | None:
         own = [each for each in differences if each.section == "settings" and MEMORY in each.touches]
         changes = {each.name: _change(each) for each in own if each.name not in NOT_PLANNED}
-        settings = facts.section(before, "settings")
+        settings = facts.settings(before)
         if not settings or not facts.section(after, "settings") or not changes:
             return None
         try:

@@ -42,7 +42,6 @@ def render_run(story: dict[str, Any]) -> str:
             no_verdict=None if story["verdicts"] else text.no_verdict(story),
             is_well=text.is_well(story),
             causes=[verdict["cause"] for verdict in story["verdicts"]],
-            since=text.since_last_good(story),
             not_seen=text.not_seen(story),
             summary=[line for line in text.summary_lines(story) if line[0] != "report"],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],

@@ -75,7 +75,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
 def since_last_good(story: dict[str, Any]) -> list[str]:
     """What changed since the last good run and explains the verdict, the most first; empty where nothing is known to."""
     since = story.get("since_last_good")
-    return [f"since the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
+    return [f"the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
 
 
 def is_well(story: dict[str, Any]) -> bool:
