@@ -163,3 +163,14 @@ def test_a_micro_batch_that_is_the_whole_batch_follows_it() -> None:
     before = record(settings={"batch_size": 16, "micro_batch": 16})
     after = record(batch=32, settings={"batch_size": 32, "micro_batch": 32})
     assert the_only(before, after).name == "batch"
+
+
+def test_data_that_was_not_looked_at_in_the_same_way_is_not_called_other_data() -> None:
+    half = record(data={"is_whole": False, "files": 90, "examples": 90, "digest": "x"})
+    other = record(data={"source": "open", "files": 90, "examples": 90, "digest": "x"})
+    assert differences(record(), half) == differences(record(), other) == []
+
+
+def test_lines_that_only_print_can_change_nothing() -> None:
+    after = record(sources=source(SCRIPT.replace("model.fit", "print('begins')\nmodel.fit")))
+    assert the_only(record(), after).touches == frozenset()

@@ -34,10 +34,18 @@ FOLLOWS = {  # a difference, and what then is no other one but its consequence
 }
 # What is a number: a line that speaks of such a thing makes it only where it writes the number, too.
 BY_NUMBER = frozenset({"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch", "length"})
-GUESSED = ("augmentation", "labels", "weights", "loss", "seed")  # kinds that a line of source is known to be by what it speaks of
+GUESSED = (
+    "augmentation",
+    "labels",
+    "weights",
+    "loss",
+    "seed",
+    "length",
+)  # kinds that a line of source is known to be by what it speaks of
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
 # A line that speaks of this can change that alone. Read in this order; a line that speaks of nothing known can change anything.
 SPEAKS_OF = (
+    (r"\bprint\(|\blogg(er|ing)\b|verbose", frozenset()),
     (r"validation|evaluate\(", frozenset({VALIDATION})),
     (r"label|target|\by_|\by\b|loss|seed|shuffle", frozenset({LOSS, COMPUTE, MEMORY})),
     (r"sleep|open\(|read|decode|load|path|dataset|\.map|yield|imread|resize", frozenset({INPUT, LOSS, MEMORY})),

@@ -11,7 +11,6 @@ from unstall.compare.facts_of_data import (
     images_over,
     largest_area,
     largest_side,
-    most_boxes,
 )
 from unstall.compare.facts_of_run import (
     crowded,
@@ -29,7 +28,7 @@ from unstall.compare.plain import numbers, section
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
-    "largest_area", "largest_side", "most_boxes", "numbers", "part", "score", "section", "spread",
+    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
@@ -131,6 +130,13 @@ def target_rows(record: dict[str, Any]) -> int | None:
     """The second axis of targets that have one: boxes of an image, say."""
     rows = [shape[1] for array in arrays(record, "y") if len(shape := _shape(array)) == 3]
     return max(rows, default=None)
+
+
+def most_boxes(record: dict[str, Any]) -> float | None:
+    """Of an image, as they are fed; else as the data has them."""
+    known = boxes_per_image(section(record, "data"))
+    rows = target_rows(record)
+    return float(rows) if rows else known[1] if known else None
 
 
 def has_boxes(*records: dict[str, Any]) -> bool:

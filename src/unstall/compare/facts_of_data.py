@@ -54,8 +54,3 @@ def boxes_per_image(data: dict[str, Any]) -> tuple[float, float] | None:
     middle = next((known[name] for name in ("mean", "median", "50", "0.5", "p50") if name in known), None)
     most = next((known[name] for name in ("most", "max", "100", "1.0", "p100") if name in known), None)
     return (float(middle), float(most)) if isinstance(middle, int | float) and isinstance(most, int | float) else None
-
-
-def most_boxes(record: dict[str, Any]) -> float | None:
-    known = boxes_per_image(section(record, "data"))
-    return known[1] if known else None
