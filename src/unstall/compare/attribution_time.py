@@ -22,6 +22,7 @@ UNKNOWN = 0.3  # the logarithm of what a change may do of which nothing is known
 GONE_SLOWS = {"prefetch": 1.0, "cache": 1.5}  # that make the input slower when they go, and quicker when they come
 COME_SLOWS = {"augmentation": 0.6, "stages": 0.5}  # the other way round
 FEWER_SLOWS = frozenset({"parallelism", "threads", "cores"})
+MORE_SLOWS = frozenset({"batch", "large_images", "boxes"})  # the input
 STEP_PARTS = (INPUT, COMPUTE)
 FLAT = 0.02  # a logarithm so near to 0 says nothing
 
@@ -94,21 +95,24 @@ def _push(each: Difference, part: str, beside: Beside) -> Push:
         was, is_now = beside.work(()), beside.work({each.name})
         by = math.log(is_now / was) if was > 0 and is_now > 0 else 0.0
         return Push(each, by, abs(by) > FLAT)
-    numbers = isinstance(each.before, int | float) and isinstance(each.after, int | float)
-    if each.name in FEWER_SLOWS and numbers and each.before > 0 and each.after > 0:
-        return Push(each, math.log(each.before / each.after), True)
-    for table, sign in ((GONE_SLOWS, -1.0), (COME_SLOWS, 1.0)):
-        if each.name in table and each.section == "input" and numbers:
-            return Push(each, sign * math.copysign(table[each.name], each.after - each.before), True)
-    if (
-        part == INPUT
-        and each.name in {"batch", "image_size", "large_images", "boxes"}
-        and numbers
-        and each.before
-        and each.after > 0
-    ):
-        return Push(each, math.log(each.after / each.before), True)
+    was, now = _number(each.before), _number(each.after)
+    if was is not None and now is not None and was != now:
+        for table, sign in ((GONE_SLOWS, -1.0), (COME_SLOWS, 1.0)):
+            if each.name in table and each.section == "input":
+                return Push(each, sign * math.copysign(table[each.name], now - was), True)
+        if was > 0 and now > 0 and each.name in FEWER_SLOWS:
+            return Push(each, math.log(was / now), True)
+        if was > 0 and now > 0 and part == INPUT and each.name in MORE_SLOWS:
+            return Push(each, math.log(now / was), True)
     return Push(each, UNKNOWN * max(0.5, each.weight), False)
+
+
+def _number(value: Any) -> float | None:
+    """Variables of the environment are numbers as text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _of_part(part: str, pushes: list[Push], moved: Moved) -> tuple[list[Explanation], float, tuple[str, ...]]:

@@ -44,7 +44,7 @@ GUESSED = (
 )  # kinds that a line of source is known to be by what it speaks of
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
 # A line that speaks of this can change that alone. Read in this order; a line that speaks of nothing known can change anything.
-SPEAKS_OF = (
+SPEAKS_OF: tuple[tuple[str, frozenset[str]], ...] = (
     (r"\bprint\(|\blogg(er|ing)\b|verbose", frozenset()),
     (r"validation|evaluate\(", frozenset({VALIDATION})),
     (r"label|target|\by_|\by\b|loss|seed|shuffle", frozenset({LOSS, COMPUTE, MEMORY})),

@@ -20,8 +20,14 @@ def of_data(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differenc
     told = list(_of_contents(old, new)) if old and new else []
     yield from told
     yield from _of_labels(before, after)
-    if old and new and not told:
+    if old and new and not told and _are_of_the_same_look(old, new):
         yield from _of_digests(old, new)
+
+
+def _are_of_the_same_look(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Files that one run met by other means, or before all was looked at, are no other data."""
+    is_whole = old.get("is_whole", True) and new.get("is_whole", True)
+    return bool(is_whole and old.get("source") == new.get("source"))
 
 
 def _of_digests(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
@@ -43,6 +49,8 @@ def _of_contents(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Differenc
     if old_boxes and new_boxes and _differ(old_boxes, new_boxes, MORE_BOXES):
         words = f"boxes of an image: {_boxes(old_boxes)} → {_boxes(new_boxes)}"
         yield difference("data", "boxes", old_boxes[1], new_boxes[1], words)
+    if not _are_of_the_same_look(old, new):
+        return
     for name in ("examples", "files"):
         count, now = old.get(name), new.get(name)
         if count and now and count != now:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.compare.plain import section
-
 _SIZE = re.compile(r"^(\d+)\s*[×x]\s*(\d+)$")
 
 
