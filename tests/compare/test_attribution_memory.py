@@ -110,3 +110,9 @@ def test_a_plan_says_what_each_change_adds() -> None:
     found = comparison.of_channel("memory")
     assert amounts(found) == {"batch": pytest.approx(240), "optimizer": pytest.approx(60)}  # on the scale of the 300 measured
     assert {each.how for each in found.explanations} == {"planned"}
+
+
+def test_what_a_kernel_makes_of_another_precision_is_taken_as_it_was_measured() -> None:
+    explained = memory_of(record(), record(model={"precision": "mixed_bfloat16"}, peak_mib=980))  # some machines widen it again
+    assert amounts(explained) == {"precision": pytest.approx(80)}
+    assert not explained.left_words

@@ -40,6 +40,8 @@ COPIES = {
     "matching": Copies(3.0, 1.5, 12.0),
     "data": Copies(1.3, 0.7, 4.0),
 }
+# Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
+WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size", "optimizer", "accumulation"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
 LEAST_OF_THE_PEAK = 0.3  # that activations must have for the older run to show how many copies of them are kept
 
@@ -53,7 +55,9 @@ def explain(
     if not touching or (not moved.is_clear and not is_cut_short):
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
-    if planned:
+    if total is not None and len(touching) == 1 and touching[0].name not in WELL_KNOWN:
+        found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
+    elif planned:
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, Beside.of(before, after), moved, total, facts.floor_bytes(before))

@@ -92,8 +92,8 @@ def _of_the_step(
 
 def _push(each: Difference, part: str, beside: Beside) -> Push:
     if each.name in BY_WORK and part in {COMPUTE, VALIDATION}:
-        was, is_now = beside.work(()), beside.work({each.name})
-        by = math.log(is_now / was) if was > 0 and is_now > 0 else 0.0
+        work, more = beside.work(()), beside.work({each.name})
+        by = math.log(more / work) if work > 0 and more > 0 else 0.0
         return Push(each, by, abs(by) > FLAT)
     was, now = _number(each.before), _number(each.after)
     if was is not None and now is not None and was != now:
