@@ -1,4 +1,4 @@
-"""Names of data files that pass by: lists of them become their folders, anything else is left alone."""
+"""Names of data files that pass by: long lists of them become patterns, anything else is left alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_paths_in_an_array_are_found_too() -> None:
     assert paths_in(numpy.zeros((100, 4))) == []
 
 
-def test_few_files_are_told_themselves_and_many_by_their_folders() -> None:
+def test_few_files_are_told_themselves_and_many_by_patterns() -> None:
     assert summed_up(["/d/a.png", "/d/b.png"]) == ["/d/a.png", "/d/b.png"]
-    assert summed_up([f"/d/{number % 2}/{number}.png" for number in range(100)]) == ["/d/0", "/d/1"]
-    assert summed_up([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e"]
+    assert summed_up([f"/d/[{number % 2}]/{number}.png" for number in range(100)]) == ["/d/[[]0]/*.png", "/d/[[]1]/*.png"]
+    assert summed_up([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e/**/*.png"]

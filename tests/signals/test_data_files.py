@@ -80,6 +80,15 @@ def test_boxes_are_counted_in_annotations_of_each_kind(kind: str, folder: Path) 
     assert (told["total"], told["max"]) == (4, 3)
 
 
+def test_annotations_beside_the_images_belong_to_them_and_other_texts_do_not(tmp_path: Path) -> None:
+    image(tmp_path / "images" / "1.png", 10, 10)
+    (tmp_path / "labels").mkdir()
+    for name in ("labels/1.txt", "labels/of_another.txt", "images/notes.txt"):
+        (tmp_path / name).write_text("0 0.5 0.5 0.1 0.1")
+    told = measure([f"{tmp_path}/images/*.png"])
+    assert told["kinds"]["txt"]["files"] == 1 and told["boxes_per_image"]["total"] == 1
+
+
 def test_a_label_that_is_other_is_seen_though_no_size_has_changed(folder: Path) -> None:
     (folder / "1.txt").write_text("0 0.5 0.5 0.1 0.1")
     before = measure([str(folder)])
@@ -132,8 +141,9 @@ def test_data_is_found_by_the_paths_that_a_program_names(folder: Path) -> None:
     program = folder.parent / "app"
     program.mkdir()
     image(folder.parent / "app" / "runs" / "plot.png", 5, 5)
-    (folder.parent / "boxes.json").write_text("{}")
-    text = f'IMAGES = "../data"\nLABELS = "{folder.parent}/boxes.json"\nplt.savefig("runs")\nx = "train"\ny = "/"'
+    (folder.parent / "boxes.json").write_text('{"annotations": []}')
+    (program / "history.json").write_text('{"loss": [1, 2]}')
+    text = f'IMAGES = "../data"\nLABELS = "{folder.parent}/boxes.json"\nplt.savefig("runs")\nx = "train"\ny = "/"\nz = "history.json"'
     found = data_named.named([text], ["python", "train.py"], [str(program)])
     assert set(found) == {str(folder), str(folder.parent / "boxes.json")}
     assert data_named.labels_among(found) == [str(folder.parent / "boxes.json")]

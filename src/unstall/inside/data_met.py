@@ -1,11 +1,12 @@
 """Where the program's data lies, as it passes by: names of files given to tf.data, found by glob, kept by a data set of Keras.
 
-Only folders are told, or files where they are few; the watcher looks at them from outside. A look at a list reads some of its
+Only patterns are told, or files where they are few; the watcher looks at them from outside. A look at a list reads some of its
 entries, and after enough looks none is taken any more.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from typing import Any, Optional
@@ -17,6 +18,7 @@ MOST_EVENTS = 24
 MOST_LOOKS = 400
 MOST_ENTRIES = 2000  # of a list, spread over it
 MOST_FOLDERS = 24
+MOST_ENDINGS = 4
 FEW_FILES = 24
 LONGEST_PATH = 1000
 _KEY = "data met"
@@ -89,12 +91,13 @@ def as_path(value: Any) -> Optional[str]:
 
 
 def summed_up(paths: list[str]) -> list[str]:
-    """The files themselves where they are few; else their folders, or what is common to these."""
+    """The files themselves where they are few; else patterns, by folder and ending: a folder may hold other things, too."""
     whole = list(dict.fromkeys(os.path.abspath(path) for path in paths))
     if len(whole) <= FEW_FILES:
         return whole
-    folders = list(dict.fromkeys(os.path.dirname(path) for path in whole))
-    if len(folders) <= MOST_FOLDERS:
-        return folders
-    common = os.path.commonpath(folders)
-    return [common] if common.count("/") > 1 else []
+    kinds = list(dict.fromkeys((os.path.dirname(path), os.path.splitext(path)[1]) for path in whole))
+    if len(kinds) <= MOST_FOLDERS:
+        return [f"{glob.escape(folder)}/*{glob.escape(ending)}" for folder, ending in kinds]
+    common = os.path.commonpath([folder for folder, _ in kinds])
+    endings = list(dict.fromkeys(ending for _, ending in kinds))[:MOST_ENDINGS]
+    return [f"{glob.escape(common)}/**/*{glob.escape(ending)}" for ending in endings] if common.count("/") > 1 else []

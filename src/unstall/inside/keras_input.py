@@ -6,6 +6,7 @@ compiled step, where Python sees nothing: there a stamp at the end of the data s
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
@@ -208,13 +209,30 @@ def _generator(adapter: Any) -> Any:
     return next((source for source in sources if isinstance(getattr(source, "gi_code", None), CodeType)), None)
 
 
+def _threads(dataset: Any) -> dict[str, Any]:
+    """How many threads TensorFlow and this data set may use, where the program has set that."""
+    tf = sys.modules.get("tensorflow")
+    if tf is None or not hasattr(dataset, "options"):
+        return {}
+    limits = {
+        "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads() or None,
+        "intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads() or None,
+    }
+    own = dataset.options().threading
+    return {**limits, "private_threads": own.private_threadpool_size, "threads_of_an_operation": own.max_intra_op_parallelism}
+
+
 def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
     source = getattr(adapter, "py_dataset", None)
+    loader = getattr(adapter, "_dataloader", None)
     facts = {
         "steps_per_epoch": getattr(owner, "steps_per_epoch", getattr(owner, "_steps_per_epoch", None)),
         "batch_size": getattr(adapter, "batch_size", None),
         "workers": getattr(source, "workers", None),
         "use_multiprocessing": getattr(source, "use_multiprocessing", None),
+        "max_queue_size": getattr(source, "max_queue_size", None),
+        **{name: getattr(loader, name, None) for name in ("num_workers", "prefetch_factor", "pin_memory")},
+        **_threads(getattr(adapter, "_dataset", None)),
     }
     code = _generator_code(adapter)
     if code is not None and never_ends(code):

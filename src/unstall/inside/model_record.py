@@ -6,6 +6,7 @@ method of the user's is called. What cannot be told is left out.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any, Optional
 
@@ -31,7 +32,7 @@ class ModelRecord:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._told: list[tuple[int, int]] = []  # models with their optimizers
-        self._variables: list[Any] = []
+        self._own: Optional[dict[str, Any]] = None  # what is told of one's own loop
 
     def fit_began(self, model: Any) -> None:
         if model is not None and getattr(model, "built", True):
@@ -55,17 +56,26 @@ class ModelRecord:
     # --- one's own loop ---
 
     def asked_for(self, variables: list[Any]) -> None:
-        self._variables = list(variables)[:MOST_VARIABLES]
-
-    def applied(self, optimizer: Any, gradients: Any, variables: Any) -> None:
-        """The first update by this optimizer: what is trained is known by its variables alone."""
-        given, self._variables = self._variables, []
-        key = (0, id(optimizer))
+        """Gradients for these are wanted: by them alone it is known what is trained. None of them is kept."""
+        key = (id(variables[0]) if variables else 0, len(variables))
         if key in self._told or len(self._told) >= MOST_MODELS or not loop_of(self._probe).is_mine():
             return
         self._told.append(key)
-        facts = {"own_loop": True, "optimizer": optimizer_facts(optimizer), **_counted(given or list(variables or ()))}
-        self._probe.emit(ModelRecorded(at=time.time(), facts=facts, layers=of_variables(given)))
+        some = list(variables)[:MOST_VARIABLES]
+        count = count_of(some)
+        self._own = {"own_loop": True, "parameters": count, "trainable_parameters": count}
+        self._probe.emit(ModelRecorded(at=time.time(), facts=self._own, layers=of_variables(some)))
+
+    def applied(self, optimizer: Any, gradients: Any, variables: Any) -> None:
+        """The first update by this optimizer."""
+        known = variables or getattr(optimizer, "_trainable_variables", None)
+        if self._own is None and known:  # no tape has asked for gradients, as on PyTorch
+            self.asked_for(list(known))
+        key = (0, id(optimizer))
+        if self._own is None or key in self._told or len(self._told) >= 2 * MOST_MODELS or not loop_of(self._probe).is_mine():
+            return
+        self._told.append(key)
+        self._probe.emit(ModelRecorded(at=time.time(), facts={**self._own, "optimizer": optimizer_facts(optimizer)}))
 
 
 def record_of(probe: Probe) -> ModelRecord:
@@ -195,12 +205,24 @@ def optimizer_facts(given: Any) -> dict[str, Any]:
     if callable(rate) and not hasattr(rate, "assign"):
         facts["schedule"] = {"class": type(rate).__name__, **_schedule(rate)}
     else:
-        facts["learning_rate"] = as_number(rate)
+        facts["learning_rate"] = _read(rate)
     for name in NUMBERS:
         value = _plain(getattr(inner, name, None))
         if value is not None:
             facts[name] = value
     return facts
+
+
+def _read(rate: Any) -> Optional[float]:
+    """A variable's value; while a step is traced, outside of its graph, to which nothing is added."""
+    tf = sys.modules.get("tensorflow")
+    if tf is None or isinstance(rate, (int, float)) or tf.executing_eagerly():
+        return as_number(rate)
+    try:
+        with tf.init_scope():
+            return as_number(rate)
+    except (RuntimeError, ValueError, AttributeError, tf.errors.OpError):
+        return None  # it is made in this very trace
 
 
 def _schedule(rate: Any) -> dict[str, Any]:
@@ -220,11 +242,6 @@ def _plain(value: Any) -> Any:
 
 
 # --- variables of one's own loop ---
-
-
-def _counted(variables: list[Any]) -> dict[str, Any]:
-    count = count_of(variables)
-    return {"parameters": count, "trainable_parameters": count}
 
 
 def of_variables(variables: list[Any]) -> list[list[Any]]:

@@ -75,7 +75,11 @@ def measure(paths: Sequence[str], folder: str = "", most_s: float = MOST_SECONDS
     found = Found(time.monotonic() + most_s)
     for path in paths:
         for whole in _matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
+            if found.is_full:
+                break
             _collect(whole, found)
+    for beside in label_files.beside(found.images):
+        _collect(beside, found)
     return described(found) if found.count else {}
 
 

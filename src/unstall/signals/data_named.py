@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from unstall.signals.data_files import kind_of
+from unstall.signals.label_files import is_annotation
 
 MOST_CANDIDATES = 3000
 MOST_NAMED = 40
@@ -56,7 +57,8 @@ def _holds_data(path: str, folders: Sequence[str]) -> bool:
         return False
     try:
         if not Path(path).is_dir():
-            return kind_of(path) is not None and Path(path).is_file()
+            kind = kind_of(path) if Path(path).is_file() else None
+            return is_annotation(path) if kind == "labels" else kind in {"images", "records", "arrays"}
         return any(kind_of(entry) in {"images", "records", "arrays"} for entry in _entries(path))
     except OSError:
         return False

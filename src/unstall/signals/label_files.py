@@ -3,17 +3,57 @@
 from __future__ import annotations
 
 import mmap
+import os
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 MOST_FILES = 4_000  # annotations of one image each
+MOST_FOLDERS = 24
+LABEL_FOLDERS = {"images": ("labels", "annotations"), "jpegimages": ("Annotations",), "imgs": ("labels",)}
 LARGEST_JSON_BYTES = 2**29
 LARGEST_LABEL_BYTES = 2**20
+FIRST_BYTES = 2**18
+FEWEST_LINES = 20  # of a list of images or boxes
+OF_RESULTS = (
+    "history",
+    "metric",
+    "result",
+    "log",
+    "score",
+    "summary",
+    "pred",
+    "output",
+    "loss",
+    "eval",
+    "stats",
+    "args",
+    "requirements",
+)
 _IMAGE_ID = re.compile(rb'"image_id"\s*:\s*"?([^",}\s]+)')
 _YOLO_LINE = re.compile(rb"\d+(\s+-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.IGNORECASE)
+
+
+def beside(images: Iterable[str]) -> Iterator[str]:
+    """The annotations that lie where VOC and YOLO have them: under the image's name, in its folder or in that for labels."""
+    stems: dict[str, set[str]] = {}
+    for path in images:
+        stems.setdefault(str(Path(path).parent), set()).add(Path(path).stem)
+    for folder in list(stems)[:MOST_FOLDERS]:
+        base, _, last = folder.rpartition("/")
+        swapped = [f"{base}/{name}" for name in LABEL_FOLDERS.get(last.lower(), ())]
+        inner = [folder.replace("/images/", "/labels/")] if "/images/" in folder else []
+        for place in (folder, *swapped, *inner):
+            try:
+                names = sorted(os.listdir(place))  # noqa: PTH208 - names are all that is wanted of very many
+            except OSError:
+                continue
+            for name in names:
+                stem, ending = os.path.splitext(name)  # noqa: PTH122
+                if ending.lower() in {".txt", ".xml"} and stem in stems[folder]:
+                    yield f"{place}/{name}"
 
 
 def boxes_per_image(labels: Mapping[str, int], images: int, until: float) -> list[int]:
@@ -54,3 +94,21 @@ def in_one(path: str) -> int | None:
         return data.count(b"<object>") if b"<annotation" in data else None
     lines = [line for line in data.splitlines() if line.strip()]
     return len(lines) if all(_YOLO_LINE.fullmatch(line) for line in lines) else None
+
+
+def is_annotation(path: str) -> bool:
+    """Whether a file says what is marked in images, by its first bytes; a file of results or settings does not."""
+    try:
+        with Path(path).open("rb") as file:
+            first = file.read(FIRST_BYTES)
+    except OSError:
+        return False
+    ending = Path(path).suffix.lower()
+    if ending == ".json":
+        return any(key in first for key in (b'"image_id"', b'"bbox"', b'"annotations"', b'"file_name"'))
+    if ending == ".xml":
+        return b"<annotation" in first
+    if ending == ".pbtxt":
+        return b"item" in first
+    is_result = any(word in Path(path).stem.lower() for word in OF_RESULTS)
+    return not is_result and first.count(b"\n") >= FEWEST_LINES

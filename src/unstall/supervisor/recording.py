@@ -24,7 +24,6 @@ from unstall.journal.events import (
     SourcesCopied,
     VersionsRead,
 )
-from unstall.journal.recorded import OF_TRAINER
 from unstall.runs import RunFolder
 from unstall.signals import circumstances, data_files, data_named, packages, project
 from unstall.signals.project import Sources
@@ -36,6 +35,7 @@ OPEN_LOOKS_S = (3.0, 6.0, 12.0, 25.0, 50.0)  # when it is asked which files it h
 WAIT_AT_END_S = 3.0
 MOST_PATHS = 400
 NICENESS = 10
+STARTED_BEFORE_S = 1.0  # the program may have begun a moment before it is recorded
 
 
 class Recorder:
@@ -57,12 +57,12 @@ class Recorder:
         self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
         self._script = circumstances.script_of(self._command, folder, self._search)
         self._sources: Sources | None = None
-        self._began = time.monotonic()
+        self._began, self._began_at = time.monotonic(), time.time() - STARTED_BEFORE_S
         self._knows_packages = False
         self._data: dict[str, str] = {}  # paths, and how they were met
         self._data_due = MEASURE_AT_LATEST_S  # seconds from the start
         self._open_looks = list(OPEN_LOOKS_S)
-        self._is_trainer = False
+        self._is_trainer = "unstall.training" in self._command  # it tells of its data set itself
         self._digest = ""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -82,13 +82,13 @@ class Recorder:
     def look(self, events: Iterable[Event]) -> None:
         """What the journal tells by and by. Cheap: the work is done beside."""
         for event in events:
+            if event.at < self._began_at:
+                continue  # of an earlier program of the same run
             if isinstance(event, ModulesLoaded):
                 self._knows_packages = True
                 self._later(lambda event=event: self._take_modules(event))  # type: ignore[misc]
             elif isinstance(event, DataMet):
                 self._meet([path for path in event.paths if event.how != "glob" or not data_named.is_written(path)], event.how)
-            elif isinstance(event, DataMeasured) and event.source == OF_TRAINER:
-                self._is_trainer = True
         age = time.monotonic() - self._began
         if not self._knows_packages and age > ASK_MEMORY_AFTER_S:
             self._knows_packages = True

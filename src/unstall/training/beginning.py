@@ -14,6 +14,7 @@ import unstall
 from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
+from unstall.memory.layers import batch_shapes
 from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
@@ -106,7 +107,9 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
             from_step=at.step,
         )
     )
-    telling.record(fingerprint_of(learned.train), begun.step.detector)
+    detector = begun.step.detector
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    telling.record(fingerprint_of(learned.train), detector, shapes)
     images = f"{len(learned.train.examples):,} images of {len(learned.classes)} classes"
     say(f"{settings.model} on {begun.backend}, {where}: {images}; {learned.remark}.")
     if saved is None:

@@ -7,13 +7,13 @@ Nothing of it may disturb the training, so that everything goes through the prob
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from unstall.inside import device_facts, model_record, probe
 from unstall.inside.exceptions import error_event
-from unstall.journal.events import DataMeasured, Event
+from unstall.journal.events import BatchesCounted, DataMeasured, Event
 from unstall.journal.recorded import OF_TRAINER
 
 API = "unstall"  # who counts the steps, as FitBegan says it
@@ -25,9 +25,11 @@ def tell(event: Event) -> None:
         current.emit(event)
 
 
-def record(fingerprint: dict[str, Any], model: Any) -> None:
-    """What is learned from and what learns it, so that the run can be compared with others."""
+def record(fingerprint: dict[str, Any], model: Any, batch: Mapping[str, tuple[Sequence[int], str]]) -> None:
+    """What is learned from, what learns it and what it is fed with (shapes and dtypes), for a comparison with other runs."""
     tell(DataMeasured(at=time.time(), source=OF_TRAINER, fingerprint=fingerprint))
+    arrays = [["x" if name == "images" else "y", name, list(shape), dtype] for name, (shape, dtype) in batch.items()]
+    tell(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 1}], different=1, batches=1))
     current = probe.current()
     if current is not None:
         current.shield.call("model record", model_record.record_of(current).tell, model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from unstall.compare.recorded.taken import Taken
@@ -22,7 +23,7 @@ BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint3
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
 OF_SETTINGS = {
     "learning_rate": "rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
-    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "use_ema": "average_decay",
+    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "average_decay": "average_decay",
 }  # fmt: skip
 Array = dict[str, Any]
 
@@ -40,8 +41,10 @@ def batch(taken: Taken) -> dict[str, Any]:
     if not arrays:
         began = taken.last(TrainingBegan)
         return {"size": began.batch_size, "micro_batch": began.micro_batch} if began is not None and began.batch_size else {}
+    began = taken.last(TrainingBegan)
     return {
         "size": _rows(arrays),
+        **({"micro_batch": began.micro_batch} if began is not None and began.micro_batch else {}),
         "arrays": arrays,
         "bytes": sum(array["bytes"] or 0 for array in arrays),
         "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),
@@ -118,7 +121,7 @@ def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
 
 
 def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
-    told = taken.last(ModelRecorded)
+    told = recorded(taken)
     if told is None:
         return _from_description(taken)
     facts, size = told.facts, fed.get("micro_batch") or fed.get("size")
@@ -139,6 +142,17 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
         "backend": fit.backend if fit else "",
         "own_loop": bool(facts.get("own_loop")),
     }
+
+
+def recorded(taken: Taken) -> ModelRecorded | None:
+    """The model of the last fit. Of one's own loop, which may train several by turns, the largest."""
+    events = taken.of(ModelRecorded)
+    of_fits = [event for event in events if not event.facts.get("own_loop")]
+    if of_fits or not events:
+        return of_fits[-1] if of_fits else None
+    largest = max(events, key=lambda event: (event.facts.get("parameters") or 0, bool(event.layers)))
+    optimizers = [event.facts["optimizer"] for event in events if event.facts.get("optimizer")]
+    return replace(largest, facts={**largest.facts, "optimizer": optimizers[-1] if optimizers else {}})
 
 
 def _from_description(taken: Taken) -> dict[str, Any]:
@@ -180,7 +194,7 @@ def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
 def optimizer(taken: Taken, settings: dict[str, Any]) -> dict[str, Any]:
     if settings.get("optimizer"):  # of a training of Unstall's own
         return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
-    told, described = taken.last(ModelRecorded), taken.last(ModelDescribed)
+    told, described = recorded(taken), taken.last(ModelDescribed)
     facts = dict(told.facts.get("optimizer") or {}) if told else {}
     if not facts and described is not None and described.facts.get("optimizer"):
         names = ("momentum", "weight_decay", "clipped", "schedule")
@@ -193,7 +207,7 @@ def optimizer(taken: Taken, settings: dict[str, Any]) -> dict[str, Any]:
 
 def losses(taken: Taken) -> dict[str, Any]:
     """The names of Keras's own; of one's own, the name and the place of the function."""
-    told, described = taken.last(ModelRecorded), taken.last(ModelDescribed)
+    told, described = recorded(taken), taken.last(ModelDescribed)
     found = (told.facts.get("losses") if told else None) or (described.facts.get("losses") if described else None) or []
     names = [str(loss.get("own") or loss.get("name", "")) for loss in found if isinstance(loss, dict)]
     if not names:
