@@ -10,11 +10,10 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,23 @@ ERROR = 0.10  # of an amount of memory
 CALLS_RIGHT, OF = 18, 20
 
 
-def run(variant: Variant, repeat: int, work: Path) -> RunFolder:
-    """The run of a variant; made now if it is not there."""
+@dataclass(frozen=True)
+class Runs:
+    """Runs by their variants, kept in a folder."""
+
+    work: Path
+    only_ready: bool
+
+    def of(self, variant: Variant, repeat: int) -> RunFolder | None:
+        """Made now if it is not there; None where nothing is to be run."""
+        return run(variant, repeat, self.work, self.only_ready)
+
+
+def run(variant: Variant, repeat: int, work: Path, only_ready: bool) -> RunFolder | None:
     key = sha256(repr((astuple(variant), repeat, PROGRAMS.get(variant.program, ""))).encode()).hexdigest()[:12]
     folder = work / "runs" / f"{variant.program}-{key}"
     found = _run_in(folder / "home")
-    if found is not None:
+    if found is not None or only_ready:
         return found
     shutil.rmtree(folder, ignore_errors=True)
     place = folder / "project"
@@ -83,32 +93,30 @@ def compared(before: RunFolder, after: RunFolder) -> dict[str, Any]:
     return told(older, newer, planner(older, newer))
 
 
-def of_pair(pair: Pair, work: Path) -> dict[str, Any]:
-    before, after = run(pair.before, 0, work), run(pair.after, 0, work)
+def of_pair(pair: Pair, runs: Runs) -> dict[str, Any] | None:
+    before, after = runs.of(pair.before, 0), runs.of(pair.after, 0)
+    if before is None or after is None:
+        return None
     plain = compared(before, after)
     named = [each["name"] for each in plain["differences"]]
     first = plain["differences"][0] if plain["differences"] else None
-    is_explained = bool(first and first["amounts"])
     return {
         "pair": pair.name, "planted": list(pair.planted), "named": named[:4],
-        "told": plain["answer"][:4], "is_first": bool(named) and named[0] in pair.main, "is_explained": is_explained,
+        "told": plain["answer"][:4], "is_first": bool(named) and named[0] in pair.main,
+        "is_explained": bool(first and first["amounts"]),
         "outcomes": [plain["before"]["outcome"], plain["after"]["outcome"]], "cause": plain["after"]["cause"],
-        "memory": [_amount(name, alone, pair, plain, work) for name, alone in pair.alone.items()],
+        "memory": [row for name, alone in pair.alone.items() if (row := _amount(name, alone, pair, plain, runs)) is not None],
     }  # fmt: skip
 
 
-def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], work: Path) -> dict[str, Any]:
+def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: Runs) -> dict[str, Any] | None:
     """What is said of a change, and what it really is: further runs with it and without it."""
-    said = [
-        each["amount"]
-        for row in plain["differences"]
-        if row["name"] == name
-        for each in row["explains"]
-        if each["channel"] == "memory"
-    ]
-    with_it = [_peak(run(alone, repeat, work)) for repeat in (1, 2)]
-    without = [_peak(run(pair.before, repeat, work)) for repeat in (1, 2)]
-    truth = statistics.fmean(with_it) - statistics.fmean(without)
+    rows = [row for row in plain["differences"] if row["name"] == name]
+    said = [each["amount"] for row in rows for each in row["explains"] if each["channel"] == "memory"]
+    with_it, without = runs.of(alone, 1), runs.of(pair.before, 1)
+    if with_it is None or without is None:
+        return None
+    truth = _peak(with_it) - _peak(without)
     amount = said[0] if said else None
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
     return {"change": name, "said_bytes": amount, "true_bytes": truth, "error": error}
@@ -119,8 +127,11 @@ def _peak(folder: RunFolder) -> float:
     return float(figures.get("host_peak_bytes") or 0.0)
 
 
-def of_identical(name: str, variant: Variant, work: Path) -> dict[str, Any]:
-    plain = compared(run(variant, 0, work), run(variant, 1, work))
+def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | None:
+    first, second = runs.of(variant, 0), runs.of(variant, 1)
+    if first is None or second is None:
+        return None
+    plain = compared(first, second)
     return {
         "pair": f"identical, {name}", "told": plain["answer"], "differences": [each["words"] for each in plain["differences"]],
         "is_quiet": plain["answer"] == [NOTHING],
@@ -151,24 +162,33 @@ def show(row: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="of pairs; else all")
+    parser.add_argument("names", nargs="*", help="of pairs, or 'identical'; else all")
     parser.add_argument("--work", type=Path, default=Path.home() / ".cache" / "unstall-benchmark-compare")
+    parser.add_argument("--ready", action="store_true", help="run nothing: only what has run already is compared")
     wanted = parser.parse_args()
-    work: Path = wanted.work.absolute()
-    pairs, identical = [], []
-    for pair in PAIRS:
-        if not wanted.names or pair.name in wanted.names:
-            pairs.append(of_pair(pair, work))
-            show(pairs[-1])
-    for name, variant in IDENTICAL.items():
-        if not wanted.names or "identical" in wanted.names:
-            identical.append(of_identical(name, variant, work))
-            row = identical[-1]
-            print(f"{'ok ' if row['is_quiet'] else 'NO '} {row['pair']}: {'; '.join(row['told'])} {row['differences']}")
+    runs = Runs(wanted.work.absolute(), wanted.ready)
+    chosen = [pair for pair in PAIRS if not wanted.names or pair.name in wanted.names]
+    twice = {name: variant for name, variant in IDENTICAL.items() if not wanted.names or "identical" in wanted.names}
+    for variant, repeat in in_order(chosen, twice):
+        runs.of(variant, repeat)
+    pairs = [row for pair in chosen if (row := of_pair(pair, runs)) is not None]
+    identical = [row for name, variant in twice.items() if (row := of_identical(name, variant, runs)) is not None]
+    for row in pairs:
+        show(row)
+    for row in identical:
+        print(f"{'ok ' if row['is_quiet'] else 'NO '} {row['pair']}: {'; '.join(row['told'])} {row['differences']}")
     found = {"summary": summary(pairs, identical), "pairs": pairs, "identical": identical}
     print(json.dumps(found["summary"], indent=1))
     if not wanted.names:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def in_order(pairs: list[Pair], twice: dict[str, Variant]) -> list[tuple[Variant, int]]:
+    """What is asked first is run first: the pairs, the identical ones, then what amounts are held against."""
+    first = [(variant, 0) for pair in pairs for variant in (pair.before, pair.after)]
+    then = [(variant, repeat) for variant in twice.values() for repeat in (0, 1)]
+    truths = [(variant, 1) for pair in pairs for variant in (*pair.alone.values(), *([pair.before] if pair.alone else []))]
+    return list(dict.fromkeys([*first, *then, *truths]))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def _set(variant: Variant, **settings: str) -> Variant:
     return replace(variant, settings=(*kept, *settings.items()))
 
 
-BATCH = ("BATCH = 32", "BATCH = 80")
+BATCH = ("BATCH = 12", "BATCH = 32")
 SIZE = ("SIZE = 128", "SIZE = 192")
 FILTERS = ("FILTERS = 24", "FILTERS = 60")
 MORE_LAYERS = ("        # more layers\n", '        keras.layers.Conv2D(FILTERS, 1, activation="relu"),\n' * 4)
@@ -95,7 +95,7 @@ def _one(name: str, before: Variant, after: Variant, planted: str, kind: str) ->
 LARGE, MANY = replace(FILES, data="files, large ones"), replace(BOXES, data="boxes, 90")
 SMALLER_RATE, WIDER = ("RATE = 0.02", "RATE = 0.01"), ("FILTERS = 24", "FILTERS = 32")
 PAIRS = [
-    _one("batch", IMAGES, IMAGES.with_(BATCH), "batch 32 → 80", "batch"),
+    _one("batch", IMAGES, IMAGES.with_(BATCH), "batch 12 → 32", "batch"),
     _one("image size", IMAGES, IMAGES.with_(SIZE), "image size 128 → 192", "image_size"),
     _one("filters", IMAGES, IMAGES.with_(FILTERS), "filters 24 → 60", "filters"),
     _one("deeper", IMAGES, IMAGES.with_(MORE_LAYERS), "four more layers", "layers"),
@@ -116,7 +116,7 @@ PAIRS = [
          ("memory → a disk of 0.3 MB/s",), ("storage",)),
     Pair("package version", WITH_KIT, replace(WITH_KIT, package=("2.0.0", 12)), ("picturekit 1.4.0 → 2.0.0",), ("version",)),
     Pair("cores", IMAGES, replace(IMAGES, cores=1), ("two cores → one",), ("cores",)),
-    Pair("batch and rate", IMAGES, IMAGES.with_(BATCH, SMALLER_RATE), ("batch 32 → 80", "rate"), ("batch",),
+    Pair("batch and rate", IMAGES, IMAGES.with_(BATCH, SMALLER_RATE), ("batch 12 → 32", "rate"), ("batch",),
          {"batch": IMAGES.with_(BATCH)}),
     Pair("size, filters, rate", IMAGES, IMAGES.with_(SIZE, WIDER, SMALLER_RATE),
          ("image size 128 → 192", "filters 24 → 32", "rate"), ("image_size",),
@@ -125,7 +125,7 @@ PAIRS = [
          {"optimizer": WIDE.with_(ADAM)}),
     Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
          ("learning_rate",)),
-    Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 32", "BATCH = 512")), ("batch 32 → 512, over 3 GiB",),
+    Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 12", "BATCH = 256")), ("batch 12 → 256, over 3 GiB",),
          ("batch",)),
     Pair("killed, another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.4 * 2**30)),
          ("another process holds 2.4 of 3 GiB",), ("foreign",)),

@@ -18,7 +18,7 @@ CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's ow
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
-PARTS = ("input", "compute", "validation", "checkpoint", "compile", "other")
+PARTS = ("input", "compute", "validation", "checkpoint", "compile")
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,17 @@ def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
 
 
 def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
-    old, new = facts.part(before, name), facts.part(after, name)
+    old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name == "compile":  # of the whole run, told once
         return Moved(name, old, new, max(1.0, 0.4 * max(old or 0.0, new or 0.0)), "s")
     return Moved(name, old, new, _time_noise(before, after, whole, now), "s")
+
+
+def _part(record: dict[str, Any], name: str) -> float | None:
+    """A framework that computes while Python goes on is waited for between steps: both are its computing."""
+    own, between = facts.part(record, name), facts.part(record, "other")
+    return own + between if name == "compute" and own is not None and between is not None else own
 
 
 def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
