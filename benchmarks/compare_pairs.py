@@ -83,7 +83,7 @@ dataset = dataset.batch(''')  # fmt: skip
 KIT = (("import numpy as np\n", "import numpy as np\nimport picturekit\n"),
        ("return images, labels[rows]", "return picturekit.prepared(images), labels[rows]"))  # fmt: skip
 WITH_KIT = IMAGES.with_(*KIT, package=("1.4.0", 1))
-ON_A_DISK = Variant("files", "files", changes=(("epochs=2", "epochs=1"),), in_memory=True)
+ON_A_DISK = Variant("files", "files", in_memory=True)
 IN_A_GROUP = IMAGES.with_(group_bytes=3 * 2**30)
 
 

@@ -20,7 +20,7 @@ BATCH = 12
 SIZE = 128
 FILTERS = 24
 RATE = 0.02
-STEPS = 8
+STEPS = 6
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/train.npz")
@@ -131,7 +131,7 @@ model = keras.Sequential(
 )
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(optimizer=keras.optimizers.Adam(RATE), loss=loss)
-model.fit(dataset, epochs=2, verbose=0)
+model.fit(dataset, epochs=1, verbose=0)
 """
 
 BOXES_JAX = """\
@@ -146,7 +146,7 @@ from keras import ops
 BATCH = 16
 SIZE = 96
 CELLS = 48
-STEPS = 8
+STEPS = 6
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/boxes.npz")
