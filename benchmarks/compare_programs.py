@@ -10,8 +10,10 @@ from pathlib import Path
 
 IMAGES_JAX = """\
 import os
+import sys
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
+sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is installed
 
 import keras
 import numpy as np
@@ -60,8 +62,10 @@ model.fit(Batches(), epochs=1, verbose=0)
 
 WIDE_JAX = """\
 import os
+import sys
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
+sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is installed
 
 import keras
 import numpy as np
@@ -136,8 +140,10 @@ model.fit(dataset, epochs=1, verbose=0)
 
 BOXES_JAX = """\
 import os
+import sys
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
+sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is installed
 
 import keras
 import numpy as np
