@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compare.records import SCRIPT, changed, record, source
+from tests.compare.records import SCRIPT, changed, layer, record, source
 from unstall.compare.difference import Difference
 from unstall.compare.differences import differences
 
@@ -174,3 +174,11 @@ def test_data_that_was_not_looked_at_in_the_same_way_is_not_called_other_data() 
 def test_lines_that_only_print_can_change_nothing() -> None:
     after = record(sources=source(SCRIPT.replace("model.fit", "print('begins')\nmodel.fit")))
     assert the_only(record(), after).touches == frozenset()
+
+
+def test_a_layer_without_weights_that_is_wider_by_a_larger_image_is_no_filters() -> None:
+    flat = [layer("flatten", "Flatten", [None, count], 0) for count in (2048, 4608)]
+    before, after = record(), record(size=192)
+    before["model"]["layers"].append(flat[0])
+    after["model"]["layers"].append(flat[1])
+    assert the_only(before, after).name == "image_size"

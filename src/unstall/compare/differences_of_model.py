@@ -48,7 +48,7 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
     if not old or not new:
         return
     pairs = beside(old, new)
-    grown = [pair for pair in pairs if pair.before and pair.after and pair.before.channels != pair.after.channels]
+    grown = [pair for pair in pairs if pair.is_wider]
     lost = [pair.before for pair in pairs if pair.after is None and pair.before]
     added = [pair.after for pair in pairs if pair.before is None and pair.after]
     parameters = _parameters(before, after)

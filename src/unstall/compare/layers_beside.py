@@ -35,6 +35,11 @@ class Pair:
     after: Layer | None
 
     @property
+    def is_wider(self) -> bool:
+        """It has weights and gives other channels than before: somebody chose them. What has none follows what is before it."""
+        return bool(self.before and self.after and self.before.parameters and self.before.channels != self.after.channels)
+
+    @property
     def channels_ratio(self) -> float:
         return _ratio(self.before.channels, self.after.channels) if self.before and self.after else 1.0
 

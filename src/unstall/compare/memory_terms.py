@@ -107,11 +107,16 @@ class Beside:
             if layer is None:
                 continue
             if pair.before is not None:
-                grown = pair.channels_ratio if changes & {"filters", "model"} else 1.0
+                grown = pair.channels_ratio if changes & self._widens(pair) else 1.0
                 total += pair.before.activation_bytes * batch * width * grown * self._places_ratio(pair, changes)
             else:
                 total += self._as_before(layer.activation_bytes) * batch * width * self._area_ratio(changes)
         return total
+
+    def _widens(self, pair: Pair) -> frozenset[str]:
+        """The changes that give a layer other channels. One without weights is wider by what is before it, or by a larger image."""
+        has_wider = any(each.is_wider for each in self.pairs)
+        return frozenset({"filters", "model"}) if pair.is_wider or has_wider else frozenset({"image_size", "model"})
 
     def _as_before(self, count: float) -> float:
         """Of a layer that the newer run alone has: at the batch, the size and the precision of the older."""
@@ -150,8 +155,8 @@ class Beside:
         if pair.before is None or pair.after is None:
             layer = pair.before or pair.after
             return float(layer.parameters) if layer else 0.0
-        is_wider = any(each.channels_ratio != 1.0 for each in self.pairs)
-        by = {"filters", "model"} if is_wider else {"image_size", "layers", "model"}
+        has_wider = any(each.is_wider for each in self.pairs)
+        by = {"filters", "model"} if has_wider else {"image_size", "layers", "model"}
         return float(pair.after.parameters if changes & by else pair.before.parameters)
 
     def _input(self, changes: frozenset[str]) -> float:
