@@ -1,7 +1,7 @@
 """Does `unstall compare` name the cause? Pairs of real runs with known changes: what was planted, what is named, the amounts.
 
 python -m benchmarks.compare --work FOLDER [NAME…]. Runs are kept in the folder: a call goes on where the last one ended, and only
-compares where all has run. The truth of an amount of memory is the change by itself, measured in two further runs.
+compares where all has run. The truth of an amount of memory is the change by itself, in two further runs that nobody watches.
 """
 
 from __future__ import annotations
@@ -43,9 +43,36 @@ class Runs:
         """Made now if it is not there; None where nothing is to be run."""
         return run(variant, repeat, self.work, self.only_ready)
 
+    def peak_bytes(self, variant: Variant) -> float | None:
+        """By itself and not watched, as the kernel counts it. The trainer has no other way than to be watched."""
+        if variant.program == "train":
+            folder = self.of(variant, 1)
+            return float(record_of(folder)["figures"].get("host_peak_bytes") or 0.0) if folder is not None else None
+        kept = self.work / "peaks" / f"{key_of(variant, 1)}.json"
+        if not kept.exists() and not self.only_ready:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            place = self.work / "peaks" / key_of(variant, 1)
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            with started_in(variant, place, write_data(variant.data, self.work)) as (before, given):
+                env = {**os.environ, **given, **dict(variant.variables)}
+                began = time.monotonic()
+                command = [*before, *_command(variant, place)[3:]]
+                program = subprocess.Popen(command, cwd=place, env=env, stdin=subprocess.DEVNULL)
+                _, status, usage = os.wait4(program.pid, 0)
+            if status:
+                raise SystemExit(f"{variant} ended with {status}.")
+            kept.write_text(json.dumps(usage.ru_maxrss * 1024))
+            print(f"  measured {variant.program} by itself in {time.monotonic() - began:.0f} s", flush=True)
+        return float(json.loads(kept.read_text())) if kept.exists() else None
+
+
+def key_of(variant: Variant, repeat: int) -> str:
+    return sha256(repr((astuple(variant), repeat, PROGRAMS.get(variant.program, ""))).encode()).hexdigest()[:12]
+
 
 def run(variant: Variant, repeat: int, work: Path, only_ready: bool) -> RunFolder | None:
-    key = sha256(repr((astuple(variant), repeat, PROGRAMS.get(variant.program, ""))).encode()).hexdigest()[:12]
+    key = key_of(variant, repeat)
     folder = work / "runs" / f"{variant.program}-{key}"
     found = _run_in(folder / "home")
     if found is not None or only_ready:
@@ -113,18 +140,13 @@ def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: 
     """What is said of a change, and what it really is: further runs with it and without it."""
     rows = [row for row in plain["differences"] if row["name"] == name]
     said = [each["amount"] for row in rows for each in row["explains"] if each["channel"] == "memory"]
-    with_it, without = runs.of(alone, 1), runs.of(pair.before, 1)
+    with_it, without = runs.peak_bytes(alone), runs.peak_bytes(pair.before)
     if with_it is None or without is None:
         return None
-    truth = _peak(with_it) - _peak(without)
+    truth = with_it - without
     amount = said[0] if said else None
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
     return {"change": name, "said_bytes": amount, "true_bytes": truth, "error": error}
-
-
-def _peak(folder: RunFolder) -> float:
-    figures = record_of(folder)["figures"]
-    return float(figures.get("host_peak_bytes") or 0.0)
 
 
 def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | None:
@@ -171,6 +193,8 @@ def main() -> None:
     twice = {name: variant for name, variant in IDENTICAL.items() if not wanted.names or "identical" in wanted.names}
     for variant, repeat in in_order(chosen, twice):
         runs.of(variant, repeat)
+    for variant in dict.fromkeys(each for pair in chosen if pair.alone for each in (pair.before, *pair.alone.values())):
+        runs.peak_bytes(variant)
     pairs = [row for pair in chosen if (row := of_pair(pair, runs)) is not None]
     identical = [row for name, variant in twice.items() if (row := of_identical(name, variant, runs)) is not None]
     for row in pairs:
@@ -184,11 +208,10 @@ def main() -> None:
 
 
 def in_order(pairs: list[Pair], twice: dict[str, Variant]) -> list[tuple[Variant, int]]:
-    """What is asked first is run first: the pairs, the identical ones, then what amounts are held against."""
+    """What is asked first is run first: the pairs, then the identical ones."""
     first = [(variant, 0) for pair in pairs for variant in (pair.before, pair.after)]
     then = [(variant, repeat) for variant in twice.values() for repeat in (0, 1)]
-    truths = [(variant, 1) for pair in pairs for variant in (*pair.alone.values(), *([pair.before] if pair.alone else []))]
-    return list(dict.fromkeys([*first, *then, *truths]))
+    return list(dict.fromkeys([*first, *then]))
 
 
 if __name__ == "__main__":

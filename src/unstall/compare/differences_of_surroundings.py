@@ -76,7 +76,7 @@ def _of_command(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
 
 def _of_environment(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     for name in sorted({*before, *after}):
-        was, is_now = before.get(name), after.get(name)
+        was, is_now = facts.variable(before, name), facts.variable(after, name)
         if was == is_now or name.startswith(NOISE_VARIABLES) or facts.is_temporary(was) or facts.is_temporary(is_now):
             continue
         kind = "threads" if name in THREADS else "backend" if name == "KERAS_BACKEND" else "environment"

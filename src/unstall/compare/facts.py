@@ -46,6 +46,14 @@ def are_equal(was: Any, is_now: Any) -> bool:
     return bool(was == is_now)
 
 
+def variable(environment: dict[str, Any], name: str) -> Any:
+    """Without what packages put there by themselves when they are imported: OpenCV its own folder."""
+    value = environment.get(name)
+    if not isinstance(value, str) or "/cv2/" not in value:
+        return value
+    return ":".join(part for part in value.split(":") if part and "/cv2/" not in part) or None
+
+
 def is_temporary(value: Any) -> bool:
     return isinstance(value, str) and TEMPORARY.search(value) is not None
 

@@ -114,7 +114,7 @@ class Beside:
         return total
 
     def _widens(self, pair: Pair) -> frozenset[str]:
-        """The changes that give a layer other channels. One without weights is wider by what is before it, or by a larger image."""
+        """The changes that give a layer other channels. One without weights follows what is before it, or a larger image."""
         has_wider = any(each.is_wider for each in self.pairs)
         return frozenset({"filters", "model"}) if pair.is_wider or has_wider else frozenset({"image_size", "model"})
 
