@@ -22,6 +22,7 @@ from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
 from benchmarks.compare_programs import PROGRAMS, write_data, write_package
 from benchmarks.compare_surroundings import started_in
 from unstall.compare.comparison import NOTHING, told
+from unstall.compare.noise import HOST_NOISE_BYTES
 from unstall.compare.planned import planner
 from unstall.compare.record import record_of
 from unstall.runs import RunFolder
@@ -146,7 +147,8 @@ def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: 
     truth = with_it - without
     amount = said[0] if said else None
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
-    return {"change": name, "said_bytes": amount, "true_bytes": truth, "error": error}
+    is_right = error <= ERROR if error is not None else abs(truth) <= HOST_NOISE_BYTES  # of noise nothing is to be said
+    return {"change": name, "said_bytes": amount, "true_bytes": truth, "error": error, "is_right": is_right}
 
 
 def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | None:
@@ -162,7 +164,7 @@ def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | No
 
 def summary(pairs: list[dict[str, Any]], identical: list[dict[str, Any]]) -> dict[str, Any]:
     amounts = [each for row in pairs for each in row["memory"]]
-    within = [each for each in amounts if each["error"] is not None and each["error"] <= ERROR]
+    within = [each for each in amounts if each["is_right"]]
     return {
         "pairs": len(pairs), "main_cause_first": sum(row["is_first"] for row in pairs),
         "and_explained": sum(row["is_first"] and row["is_explained"] for row in pairs),

@@ -182,3 +182,13 @@ def test_a_layer_without_weights_that_is_wider_by_a_larger_image_is_no_filters()
     before["model"]["layers"].append(flat[0])
     after["model"]["layers"].append(flat[1])
     assert the_only(before, after).name == "image_size"
+
+
+def test_what_is_told_of_a_stage_by_its_data_or_its_place_is_nothing_that_was_chosen() -> None:
+    told = {"num_parallel_calls": 4, "function_where": "/a/train.py:5", "elements": 144}
+    stages = record()["input"]["stages"]
+    before = record(input={"stages": [{**stages[0], "arguments": told}, stages[1]]})
+    after = record(
+        input={"stages": [{**stages[0], "arguments": {**told, "function_where": "/b/train.py:5", "elements": 150}}, stages[1]]}
+    )
+    assert differences(before, after) == []

@@ -14,6 +14,7 @@ from unstall.compare.differences import differences
 from unstall.compare.explanation import Explained, Explanation
 from unstall.compare.noise import Moved
 
+CHANNELS = ("memory", "free", "time", "loss")
 WEIGHTS = {"memory": 1.0, "free": 1.0, "time": 0.5, "loss": 0.7}  # time is what else moves most by itself
 FAILED = 10.0  # times: what the newer run failed of is what is asked for
 MOST_MOVED = 3.0
@@ -32,7 +33,7 @@ class Comparison:
         """All of them, those of the main cause first."""
         places = {each: place for place, each in enumerate(self.differences)}
         own = [each for explained in self.explained for each in explained.explanations]
-        return sorted(own, key=lambda each: (places[each.difference], each.channel))
+        return sorted(own, key=lambda each: (places[each.difference], CHANNELS.index(each.channel)))
 
     def of_channel(self, channel: str) -> Explained:
         return next((each for each in self.explained if each.channel == channel), Explained(channel))

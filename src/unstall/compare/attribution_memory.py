@@ -41,7 +41,7 @@ COPIES = {
     "data": Copies(1.3, 0.7, 4.0),
 }
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
-WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size", "optimizer", "accumulation"})
+WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
 LEAST_OF_THE_PEAK = 0.3  # that activations must have for the older run to show how many copies of them are kept
 

@@ -47,7 +47,7 @@ def explain(
         pushes = [_push(each, part, beside) for each in _touching(differences, part)]
         explained, rest, candidates = _of_part(part, pushes, moved[part])
         found += explained
-        if abs(rest) > moved[part].noise:
+        if abs(rest) > moved[part].noise and part in STEP_PARTS:
             left.append((part, rest, candidates))
     if not found:
         found, left = _of_the_step(differences, beside, moved, left)

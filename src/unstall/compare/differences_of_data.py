@@ -12,7 +12,12 @@ LARGER = 1.3  # times the widest before: an image that is new in its size
 DIGESTS = ("labels_digest", "arrays_digest", "digest")
 MORE_BOXES = 1.25  # times, of the mean or the most
 PREFETCHES = ("prefetch", "prefetch_to_device", "PrefetchDataset")
-PARALLEL = ("num_parallel_calls", "cycle_length", "workers", "num_workers", "use_multiprocessing", "at_a_time")
+# Of a stage, what somebody chose; what else is told of it follows from the data, or is a place.
+CHOSEN = frozenset({
+    "num_parallel_calls", "cycle_length", "block_length", "buffer_size", "batch_size", "count", "deterministic", "drop_remainder",
+    "reshuffle_each_iteration", "compression_type", "num_parallel_reads", "num_shards", "index", "size", "shift", "stride",
+})  # fmt: skip
+PARALLEL = ("num_parallel_calls", "cycle_length", "workers", "num_workers", "use_multiprocessing", "num_parallel_reads")
 
 
 def of_data(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
@@ -135,7 +140,7 @@ def _counted(name: str, before: int, after: int, stage: dict[str, Any]) -> Diffe
 def _of_one_stage(name: str, was: dict[str, Any], is_now: dict[str, Any]) -> Iterator[Difference]:
     for argument in sorted({*was, *is_now}):
         old, new = was.get(argument), is_now.get(argument)
-        if facts.are_equal(old, new) or name == "batch":
+        if facts.are_equal(old, new) or name.endswith("batch") or argument not in CHOSEN:
             continue
         kind = "prefetch" if name in PREFETCHES else "parallelism" if argument in PARALLEL else "stages"
         words = f"{name}({argument}) {shown(old)} → {shown(new)}"

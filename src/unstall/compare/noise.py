@@ -71,7 +71,8 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name == "compile":  # of the whole run, told once
-        return Moved(name, old, new, max(1.0, 0.4 * max(old or 0.0, new or 0.0)), "s")
+        crowd = max(facts.crowded(before), facts.crowded(after))
+        return Moved(name, old, new, max(1.0, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     return Moved(name, old, new, _time_noise(before, after, whole, now), "s")
 
 
