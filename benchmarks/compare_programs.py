@@ -138,12 +138,10 @@ model.compile(optimizer=keras.optimizers.Adam(RATE), loss=loss)
 model.fit(dataset, epochs=1, verbose=0)
 """
 
-BOXES_JAX = """\
+BOXES_TF = """\
 import os
-import sys
 
-os.environ.setdefault("KERAS_BACKEND", "jax")
-sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is installed
+os.environ["KERAS_BACKEND"] = "tensorflow"
 
 import keras
 import numpy as np
@@ -192,7 +190,7 @@ features = keras.layers.Conv2D(24, 3, strides=2, padding="same", activation="rel
 features = keras.layers.Conv2D(5, 1)(features)
 outputs = keras.layers.Reshape((CELLS * CELLS, 5))(features)
 model = keras.Model(inputs, outputs)
-model.compile(optimizer=keras.optimizers.Adam(0.003), loss=detection_loss)
+model.compile(optimizer=keras.optimizers.Adam(0.003), loss=detection_loss, jit_compile=False)
 model.fit(Batches(), epochs=1, verbose=0)
 """
 
@@ -233,7 +231,7 @@ for number in range(STEPS):
     step(tf.constant(pictures[rows][:, places][:, :, places] / 255.0, tf.float32), tf.constant(labels[rows], tf.int32))
 """
 
-PROGRAMS = {"images": IMAGES_JAX, "wide": WIDE_JAX, "files": FILES_TF, "boxes": BOXES_JAX, "loop": LOOP_TF}
+PROGRAMS = {"images": IMAGES_JAX, "wide": WIDE_JAX, "files": FILES_TF, "boxes": BOXES_TF, "loop": LOOP_TF}
 
 # A package of somebody else's, in two versions: the newer one works harder for the same.
 PACKAGE = """\

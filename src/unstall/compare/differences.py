@@ -31,6 +31,8 @@ from unstall.compare.differences_of_surroundings import of_surroundings
 FOLLOWS = {  # a difference, and what then is no other one but its consequence
     "model": frozenset({"filters", "layers"}),
     "backend": frozenset({"execution"}),
+    "boxes": frozenset({"data_contents"}),
+    "large_images": frozenset({"data_contents"}),
 }
 # What is a number: a line that speaks of such a thing makes it only where it writes the number, too.
 BY_NUMBER = frozenset({"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch", "length"})
