@@ -26,7 +26,7 @@ def told(
         "after": _run(after),
         "answer": answer(comparison),
         "differences": [_difference(each, comparison) for each in comparison.differences],
-        "moved": [each.as_plain() for each in comparison.moved.values() if each.before is not None or each.after is not None],
+        "moved": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
         "explained": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
         "curves": {
             "loss": {"before": facts.curve(before), "after": facts.curve(after)},

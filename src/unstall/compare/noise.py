@@ -67,6 +67,14 @@ def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     return Moved("step", old, new, _time_noise(before, after, old, new), "s")
 
 
+def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+    """Images of a second: as unsure as the step that it is made of."""
+    taken = step(before, after)
+    old, new = facts.figure(before, "images_per_s"), facts.figure(after, "images_per_s")
+    share = taken.noise / taken.before if taken.before else TIME_NOISE_SHARE
+    return Moved("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
+
+
 def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
@@ -126,5 +134,8 @@ def score(before: dict[str, Any], after: dict[str, Any]) -> Moved:
 
 def all_moved(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Moved]:
     parts = {name: part(name, before, after) for name in PARTS}
-    own = [memory(before, after), step(before, after), loss(before, after), first_loss(before, after), score(before, after)]
+    own = [
+        memory(before, after), step(before, after), speed(before, after), loss(before, after), first_loss(before, after),
+        score(before, after),
+    ]  # fmt: skip
     return {**parts, **{moved.what if "memory" not in moved.what else "memory": moved for moved in own}}

@@ -14,7 +14,7 @@ from unstall.compare.difference import shown
 from unstall.report.html import style_and_policy, write_page
 
 WIDTH, HEIGHT = 1000.0, 240.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 12.0, 12.0, 28.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 12.0, 28.0
 TICKS = 4
 MOST_POINTS = 400
 LOG_FROM = 1000.0  # the greatest value, as a multiple of the least
