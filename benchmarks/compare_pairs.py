@@ -104,8 +104,7 @@ PAIRS = [
     _one("precision", IMAGES, IMAGES.with_(BFLOAT), "float32 → mixed_bfloat16", "precision"),
     _one("large images", FILES, LARGE, "six images of 5200 px", "large_images"),
     _one("more boxes", BOXES, MANY, "up to 6 → 90 boxes of an image", "boxes"),
-    _one("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), "batch 24 → 72", "batch"),
-    _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
+    _one("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), "batch 24 → 72, the first argument", "command"),
     Pair("learning rate", IMAGES, IMAGES.with_(RATE), ("learning rate 0.02 → 8",), ("learning_rate",)),
     Pair("labels", IMAGES, replace(IMAGES, data="arrays, labels corrupted"), ("labels shuffled",), ("labels", "data_contents")),
     Pair("loss", IMAGES, IMAGES.with_(LOSS, ONE_HOT), ("cross-entropy → hinge",), ("loss",)),
@@ -123,11 +122,12 @@ PAIRS = [
          {"image_size": IMAGES.with_(SIZE), "filters": IMAGES.with_(WIDER)}),
     Pair("optimizer and batch", WIDE, WIDE.with_(ADAM, ("BATCH = 32", "BATCH = 48")), ("SGD → Adam", "batch"), ("optimizer",),
          {"optimizer": WIDE.with_(ADAM)}),
-    Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
-         ("learning_rate",)),
     Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 12", "BATCH = 256")), ("batch 12 → 256, over 3 GiB",),
          ("batch",)),
     Pair("killed, another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.4 * 2**30)),
          ("another process holds 2.4 of 3 GiB",), ("foreign",)),
+    _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
+    Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
+         ("learning_rate",)),
 ]  # fmt: skip
-IDENTICAL = {"images": IMAGES, "wide": WIDE, "files": FILES, "boxes": BOXES, "train": TRAIN, "loop": LOOP}
+IDENTICAL = {"images": IMAGES, "wide": WIDE, "files": FILES, "boxes": BOXES, "loop": LOOP, "train": TRAIN}

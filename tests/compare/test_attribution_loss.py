@@ -53,3 +53,8 @@ def test_a_loss_that_is_no_number_any_more_is_explained() -> None:
 
 def test_within_noise_nothing_is_claimed() -> None:
     assert names(loss_of(learning(0.41, optimizer={"learning_rate": 0.0011}))) == []
+
+
+def test_a_run_that_told_hardly_any_loss_is_not_compared_at_another_step() -> None:
+    short = changed(learning(0.4, optimizer={"learning_rate": 0.1}), figures={"curve": [[0, 1.4]]})
+    assert names(loss_of(short)) == []

@@ -116,3 +116,19 @@ def test_what_a_kernel_makes_of_another_precision_is_taken_as_it_was_measured() 
     explained = memory_of(record(), record(model={"precision": "mixed_bfloat16"}, peak_mib=980))  # some machines widen it again
     assert amounts(explained) == {"precision": pytest.approx(80)}
     assert not explained.left_words
+
+
+def unknown_layers(batch: int, peak_mib: float, **sections: Any) -> dict[str, Any]:
+    """As of a model class of one's own, of which Keras knows the parts and not what they give."""
+    plain = record(batch=batch, peak_mib=peak_mib, **sections)
+    bare = [{**each, "output_shape": None, "activation_bytes": None} for each in plain["model"]["layers"]]
+    return changed(plain, model={"layers": bare})
+
+
+def test_layers_that_are_not_known_do_not_bound_what_a_batch_can_do() -> None:
+    assert amounts(memory_of(unknown_layers(16, 900), unknown_layers(32, 1300))) == {"batch": pytest.approx(400)}
+
+
+def test_of_layers_that_are_not_known_a_run_that_died_is_explained_by_what_it_held_before() -> None:
+    died = changed(unknown_layers(64, 950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
+    assert amounts(memory_of(unknown_layers(16, 900), died))["batch"] == pytest.approx(3 * 400, rel=0.15)

@@ -192,3 +192,18 @@ def test_what_is_told_of_a_stage_by_its_data_or_its_place_is_nothing_that_was_ch
         input={"stages": [{**stages[0], "arguments": {**told, "function_where": "/b/train.py:5", "elements": 150}}, stages[1]]}
     )
     assert differences(before, after) == []
+
+
+def test_an_argument_without_a_name_is_told_with_the_line_that_reads_it() -> None:
+    text = "import sys\nBATCH = int(sys.argv[1])\n"
+    before = record(sources=source(text), run={"command": ["python", "train.py", "16"]})
+    after = record(sources=source(text), run={"command": ["python", "train.py", "32"]})
+    found = the_only(before, after)
+    assert (found.where, found.words) == ("train.py:2", "argument 1 16 → 32: BATCH = int(sys.argv[1])")
+
+
+def test_layers_whose_shapes_are_not_known_are_wider_by_their_weights() -> None:
+    before, after = record(), record()
+    for plain, weights in ((before, 4096), (after, 16384)):
+        plain["model"]["layers"] = [{"name": "conv1", "class": "Conv", "output_shape": None, "parameters": weights}]
+    assert the_only(before, after).words.startswith("filters: conv1 4096 → 16384")

@@ -33,6 +33,7 @@ class Copies:
 
 COPIES = {
     "activations": Copies(1.6, 1.0, 6.0),
+    "guessed": Copies(1.0, 1.5, 20.0),
     "weights": Copies(1.2, 0.5, 3.0),
     "slots": Copies(1.0, 0.4, 3.0),
     "input": Copies(2.0, 0.8, 6.0),
@@ -55,12 +56,14 @@ def explain(
     if not touching or (not moved.is_clear and not is_cut_short):
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
-    if total is not None and len(touching) == 1 and touching[0].name not in WELL_KNOWN:
+    beside = Beside.of(before, after)
+    is_bounded = beside.knows_activations and touching[0].name in WELL_KNOWN
+    if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
         found = _by_plan(touching, planned, total)
     else:
-        found = _by_arithmetic(touching, Beside.of(before, after), moved, total, facts.floor_bytes(before))
+        found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
     return found if total is None else _with_what_is_left(found, touching, total, moved.noise)
 
 
@@ -108,13 +111,13 @@ def _by_arithmetic(
 def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[str, float]:
     """As the older run shows them: what it held at its peak beyond what it had before the training began."""
     copies = {name: each.usual for name, each in COPIES.items()}
-    if not peak or floor is None or peak <= floor or not base["activations"]:
+    name = "activations" if base["activations"] else "guessed"
+    if not peak or floor is None or peak <= floor or not base[name]:
         return copies
-    others = sum(copies[name] * base[name] for name in ("weights", "slots", "input"))
-    seen = (peak - floor - others) / base["activations"]
-    if base["activations"] >= LEAST_OF_THE_PEAK * (peak - floor):
-        limits = COPIES["activations"]
-        copies["activations"] = min(max(seen, limits.usual / 3), limits.most)
+    others = sum(copies[other] * base[other] for other in ("weights", "slots", "input"))
+    limits = COPIES[name]
+    if base[name] >= LEAST_OF_THE_PEAK * (peak - floor) or name == "guessed":
+        copies[name] = min(max((peak - floor - others) / base[name], limits.usual / 3), limits.most)
     return copies
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.compare import facts
 from unstall.compare.difference import Difference, difference, shown
-from unstall.compare.layers_beside import Pair, beside, layers_of
+from unstall.compare.layers_beside import Layer, Pair, beside, layers_of
 
 MOST_NAMED = 4  # layers, in a sentence
 RATES = ("learning_rate", "schedule")
@@ -48,21 +48,19 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
     if not old or not new:
         return
     pairs = beside(old, new)
-    grown = [pair for pair in pairs if pair.is_wider]
+    same_input = facts.image_size(before) == facts.image_size(after)
+    grown = [pair for pair in pairs if pair.is_wider and (same_input or pair.is_of_known_shape)]
     lost = [pair.before for pair in pairs if pair.after is None and pair.before]
     added = [pair.after for pair in pairs if pair.before is None and pair.after]
     parameters = _parameters(before, after)
     if grown and not (lost and added and len(lost) + len(added) > len(grown)):
-        yield difference(
-            "model", "filters", [pair.before.channels for pair in grown if pair.before],
-            [pair.after.channels for pair in grown if pair.after], f"filters: {_named(grown)}{parameters}",
-        )  # fmt: skip
+        widths = [[_width(layer) for layer in each] for each in zip(*((pair.before, pair.after) for pair in grown), strict=True)]
+        yield difference("model", "filters", widths[0], widths[1], f"filters: {_named(grown)}{parameters}")
     if lost or added:
         told = [f"new: {_counted([layer.kind for layer in added])}"] if added else []
         told += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
         words = f"layers {len(old)} → {len(new)}: {'; '.join(told)}{parameters}"
         yield difference("model", "layers", len(old), len(new), words)
-    same_input = facts.image_size(before) == facts.image_size(after)
     places = [pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0]
     if same_input and places and not (lost or added):
         first = places[0]
@@ -71,10 +69,15 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
 
 
 def _named(grown: list[Pair]) -> str:
-    told = [f"{pair.after.name} {pair.before.channels} → {pair.after.channels}" for pair in grown if pair.before and pair.after]
+    told = [f"{pair.after.name} {_width(pair.before)} → {_width(pair.after)}" for pair in grown if pair.after]
     distinct = list(dict.fromkeys(told))
     more = len(distinct) - MOST_NAMED
     return ", ".join(distinct[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _width(layer: Layer | None) -> int:
+    """Its channels; where its shape is not known, its weights."""
+    return 0 if layer is None else layer.channels or layer.parameters
 
 
 def _counted(kinds: list[str]) -> str:

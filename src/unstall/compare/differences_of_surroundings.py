@@ -71,7 +71,9 @@ def _of_command(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
     old, new = (facts.arguments(record) for record in (before, after))
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
-            yield difference("run", "command", old.get(name), new.get(name), detail=name)
+            found = difference("run", "command", old.get(name), new.get(name), detail=name)
+            where, line = facts.where_read(after, name)
+            yield replace(found, words=f"{found.words}: {line}", where=where) if where else found
 
 
 def _of_environment(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:

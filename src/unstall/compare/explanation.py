@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.compare.difference import Difference
+from unstall.compare.facts_of_run import OF_THE_RUN
 from unstall.report.text import size
 
 
@@ -64,5 +65,5 @@ def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> 
     if unit == "s":
         told = f"{abs(amount) * 1000:.3g} ms" if abs(amount) < 1 else f"{abs(amount):.3g} s"
         where = f" ({part})" if part else ""
-        return f"{sign}{told} {'of the run' if part == 'compile' else 'per step'}{where}"
+        return f"{sign}{told} {'of the run' if part in OF_THE_RUN else 'per step'}{where}"
     return f"{sign}{abs(amount):.3g}" + (" in the loss" if channel == "loss" else "")

@@ -313,6 +313,16 @@ def arguments(record: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, value in found.items() if not is_temporary(value)}
 
 
+def where_read(record: dict[str, Any], name: str) -> tuple[str, str]:
+    """The line of source that reads an argument that has only a place: `BATCH = int(sys.argv[1])`."""
+    number = re.match(r"argument (\d+)$", name)
+    for file, entry in section(record, "sources").items() if number else ():
+        for place, line in enumerate(str(entry.get("text") or "").splitlines(), 1):
+            if number and f"argv[{number[1]}]" in line.replace(" ", ""):
+                return f"{file}:{place}", line.strip()[:90]
+    return "", ""
+
+
 def _is_option(text: str) -> bool:
     """A negative number is a value."""
     return text.startswith("-") and not re.match(r"-\.?\d", text)

@@ -24,14 +24,17 @@ OF_TIME = frozenset({
 })  # fmt: skip
 
 
+OF_THE_RUN = frozenset({"validation", "checkpoint", "compile"})
+
+
 def figure(record: dict[str, Any], name: str) -> float | None:
     value = section(record, "figures").get(name)
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def part(record: dict[str, Any], name: str) -> float | None:
-    """Seconds of a step; of the compilation, of the whole run."""
-    parts = section(record, "figures").get("totals_s" if name == "compile" else "parts")
+    """Seconds of a step; of what is not done in each step, of the whole run."""
+    parts = section(record, "figures").get("totals_s" if name in OF_THE_RUN else "parts")
     value = parts.get(name) if isinstance(parts, dict) else None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 

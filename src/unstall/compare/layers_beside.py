@@ -36,12 +36,26 @@ class Pair:
 
     @property
     def is_wider(self) -> bool:
-        """It has weights and gives other channels than before: somebody chose them. What has none follows what is before it."""
-        return bool(self.before and self.after and self.before.parameters and self.before.channels != self.after.channels)
+        """It has weights and gives other channels than before: somebody chose them. What has none follows what is before it.
+
+        Of a model class of one's own the shapes are not known: there other weights must do."""
+        if self.before is None or self.after is None or not self.before.parameters:
+            return False
+        if self.is_of_known_shape:
+            return self.before.channels != self.after.channels
+        return self.before.parameters != self.after.parameters
+
+    @property
+    def is_of_known_shape(self) -> bool:
+        return all(layer is None or bool(layer.shape) for layer in (self.before, self.after))
 
     @property
     def channels_ratio(self) -> float:
-        return _ratio(self.before.channels, self.after.channels) if self.before and self.after else 1.0
+        if self.before is None or self.after is None:
+            return 1.0
+        if self.is_of_known_shape:
+            return _ratio(self.before.channels, self.after.channels)
+        return math.sqrt(_ratio(self.before.parameters, self.after.parameters))  # wider before and behind
 
     @property
     def places_ratio(self) -> float:

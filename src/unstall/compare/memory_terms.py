@@ -15,6 +15,7 @@ from unstall.compare.layers_beside import Pair, beside, layers_of
 
 WEIGHT_BYTES = 4  # variables stay in float32, whatever layers compute in
 CHANNELS = 3
+GUESSED_CHANNELS = 64.0  # at each place of the input, in all layers together: at first many places, later many channels
 DECODED_BYTES = 5  # of a value: as a byte, and as a float
 # Values that an optimizer keeps of each parameter.
 SLOTS = {
@@ -44,7 +45,8 @@ class Beside:
         with_these = frozenset(changes)
         parameters = self._parameters(with_these)
         return {
-            "activations": self._activations(with_these),
+            "activations": self._activations(with_these) if self.knows_activations else 0.0,
+            "guessed": 0.0 if self.knows_activations else self._guessed(with_these),
             "weights": 2.0 * WEIGHT_BYTES * parameters,  # and their gradients
             "slots": WEIGHT_BYTES * parameters * self._slots(with_these),
             "input": self._input(with_these),
@@ -62,6 +64,11 @@ class Beside:
             if layer is not None:
                 total += self._parameters_of(pair, with_these) * self._places(pair, with_these) * batch
         return total or batch * (self._area(with_these) or 1.0)
+
+    @property
+    def knows_activations(self) -> bool:
+        """Of a model class of one's own nobody knows what its layers give."""
+        return any(pair.before is not None and pair.before.activation_bytes for pair in self.pairs)
 
     # --- what is taken from which run ---
 
@@ -99,8 +106,6 @@ class Beside:
     def _activations(self, changes: frozenset[str]) -> float:
         batch = self._batch(changes) / self._batch(frozenset())
         width = self._width(changes) / self._width(frozenset())
-        if not self.pairs:
-            return (facts.input_bytes(self.before) or 0.0) * batch * width * self._area_ratio(changes)
         total = 0.0
         for pair in self.pairs:
             layer = self._layer(pair, changes)
@@ -112,6 +117,12 @@ class Beside:
             else:
                 total += self._as_before(layer.activation_bytes) * batch * width * self._area_ratio(changes)
         return total
+
+    def _guessed(self, changes: frozenset[str]) -> float:
+        """Layers that are not known: so many channels at every place of the input, more of them where there are more weights."""
+        images = self._batch(changes) * (self._area(changes) or 1.0) * self._width(changes)
+        weights = self._parameters(changes) / (self._parameters(frozenset()) or 1.0)
+        return GUESSED_CHANNELS * images * weights**0.5
 
     def _widens(self, pair: Pair) -> frozenset[str]:
         """The changes that give a layer other channels. One without weights follows what is before it, or a larger image."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.compare import facts
+from unstall.compare.facts_of_run import OF_THE_RUN
 
 HOST_NOISE_BYTES = 24 * 2**20  # that the peak of a process differs by, run to run: threads, caches of the allocator
 HOST_NOISE_SHARE = 0.02
@@ -78,7 +79,7 @@ def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
 def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
-    if name == "compile":  # of the whole run, told once
+    if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
         return Moved(name, old, new, max(1.0, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     return Moved(name, old, new, _time_noise(before, after, whole, now), "s")
@@ -105,11 +106,18 @@ def loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     upto = min((curve[-1][0] for curve in (old, new) if curve), default=0.0)
     ends = [_end([value for place, value in curve if place <= upto]) for curve in (old, new)]
     if ends[0] is None or ends[1] is None:
-        first, last = facts.figure(before, "loss_last"), facts.figure(after, "loss_last")
-        return Moved("loss", first, last, LOSS_NOISE_SHARE * max(abs(first or 0.0), abs(last or 0.0)), "")
+        return _of_the_same_step(old, new)
     spread = max(ends[0][1], ends[1][1])
     noise = max(2.0 * spread, LOSS_NOISE_SHARE * max(abs(ends[0][0]), abs(ends[1][0])))
     return Moved("loss", ends[0][0], ends[1][0], noise, "")
+
+
+def _of_the_same_step(old: list[tuple[float, float]], new: list[tuple[float, float]]) -> Moved:
+    """Of runs that told very few losses: the last one, where it is of the same step."""
+    if not old or not new or old[-1][0] != new[-1][0]:
+        return Moved("loss", None, None, 0.0, "")
+    first, last = old[-1][1], new[-1][1]
+    return Moved("loss", first, last, 2.0 * LOSS_NOISE_SHARE * max(abs(first), abs(last)), "")
 
 
 def first_loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:
