@@ -6,6 +6,7 @@ The terms are no bytes of an allocator yet: how many copies of its activations a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +123,7 @@ class Beside:
         """Layers that are not known: so many channels at every place of the input, more of them where there are more weights."""
         images = self._batch(changes) * (self._area(changes) or 1.0) * self._width(changes)
         weights = self._parameters(changes) / (self._parameters(frozenset()) or 1.0)
-        return GUESSED_CHANNELS * images * weights**0.5
+        return GUESSED_CHANNELS * images * math.sqrt(weights)
 
     def _widens(self, pair: Pair) -> frozenset[str]:
         """The changes that give a layer other channels. One without weights follows what is before it, or a larger image."""
