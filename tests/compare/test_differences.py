@@ -207,3 +207,18 @@ def test_layers_whose_shapes_are_not_known_are_wider_by_their_weights() -> None:
     for plain, weights in ((before, 4096), (after, 16384)):
         plain["model"]["layers"] = [{"name": "conv1", "class": "Conv", "output_shape": None, "parameters": weights}]
     assert the_only(before, after).words.startswith("filters: conv1 4096 → 16384")
+
+
+def test_a_constant_is_what_the_lines_say_that_use_it() -> None:
+    text = SCRIPT.replace("num_parallel_calls=4", "num_parallel_calls=READERS")
+    stages = record()["input"]["stages"]
+    before = record(
+        sources=source(f"READERS = 2\n{text}"),
+        input={"stages": [{**stages[0], "arguments": {"num_parallel_calls": 2}}, stages[1]]},
+    )
+    after = record(
+        sources=source(f"READERS = 1\n{text}"),
+        input={"stages": [{**stages[0], "arguments": {"num_parallel_calls": 1}}, stages[1]]},
+    )
+    found = the_only(before, after)
+    assert (found.name, found.where) == ("parallelism", "train.py:1")

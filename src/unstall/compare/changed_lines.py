@@ -8,11 +8,13 @@ import io
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 MOST_LINES_COMPARED = 20_000  # of a file; difflib is quadratic at its worst
 MOST_CHANGES = 200
+MOST_USES = 20
+_ASSIGNED = re.compile(r"^([A-Za-z_]\w*)\s*(?::[^=]+)?=[^=]")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -24,6 +26,7 @@ class Change:
     line: int  # in the newer file, from 1
     before: tuple[str, ...]
     after: tuple[str, ...]
+    uses: tuple[str, ...] = ()  # lines that use a name which these lines give a value
 
     @property
     def where(self) -> str:
@@ -89,7 +92,15 @@ def of_file(file: str, before: str, after: str) -> list[Change]:
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if tag != "equal":
             found += _of_block(file, old[old_from:old_to], new[new_from:new_to], new, new_from)
-    return found
+    return [replace(change, uses=_uses(change, new)) for change in found]
+
+
+def _uses(change: Change, lines: list[tuple[int, str]]) -> tuple[str, ...]:
+    """`READERS = 1` says little; `map(read, num_parallel_calls=READERS)` says what it is."""
+    names = [match[1] for line in change.after if (match := _ASSIGNED.match(line))]
+    pattern = re.compile(rf"\b({'|'.join(names)})\b") if names else None
+    found = [line for _, line in lines if pattern and pattern.search(line) and line not in change.after]
+    return tuple(found[:MOST_USES])
 
 
 def _of_block(

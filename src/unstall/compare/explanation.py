@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +60,8 @@ class Explained:
 
 
 def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> str:
+    if math.isnan(amount):
+        return "the loss is no number any more"
     sign = "+" if amount >= 0 else "−"
     if unit == "B":
         return f"{sign}{size(abs(amount))}{' free' if channel == 'free' else ''}"
