@@ -36,6 +36,7 @@ FOLLOWS = {  # a difference, and what then is no other one but its consequence
 }
 # What is a number: a line that speaks of such a thing makes it only where it writes the number, too.
 BY_NUMBER = frozenset({"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch", "length"})
+BY_WORDS = frozenset({"labels", "loss", "optimizer", "augmentation", "weights", "precision"})
 GUESSED = (
     "augmentation",
     "labels",
@@ -115,12 +116,15 @@ def makes(change: Change, effect: Difference) -> bool:
     """Whether this line makes that difference: it writes its value, names it, or adds or removes what such a thing is done by."""
     kind = KINDS[effect.name]
     values = list(zip(_values(effect.before), _values(effect.after), strict=False))
-    if any(change.turns(was, is_now) for was, is_now in values) and (kind.is_spoken_of(change.text) or not _is_ambiguous(effect)):
+    speaks = kind.is_spoken_of("\n".join((change.text, *change.uses)))
+    if any(change.turns(was, is_now) for was, is_now in values) and (speaks or not _is_ambiguous(effect)):
         return True
     if effect.detail and re.search(rf"\b{re.escape(effect.detail.split('.')[-1])}\b", change.text):
         return True
     if effect.name in BY_NUMBER:
         return kind.is_spoken_of(change.text) and any(change.writes(is_now) or change.wrote(was) for was, is_now in values)
+    if effect.name in BY_WORDS and kind.is_spoken_of(change.text):
+        return True
     is_all_words = not any(isinstance(value, int | float) for pair in values for value in pair)
     before, after = ("\n".join(lines) for lines in (change.before, change.after))
     return kind.is_spoken_of(after) != kind.is_spoken_of(before) or (is_all_words and kind.is_spoken_of(change.text))
