@@ -168,7 +168,8 @@ def _guessed(change: Change) -> str:
 
 
 def _touched_by(change: Change) -> frozenset[str]:
+    text = "\n".join((change.text, *change.uses))
     for pattern, touches in SPEAKS_OF:
-        if re.search(pattern, change.text, re.IGNORECASE):
+        if re.search(pattern, text, re.IGNORECASE):
             return touches
     return EVERYTHING
