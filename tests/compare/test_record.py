@@ -19,6 +19,7 @@ from unstall.journal.events import (
     EpochScored,
     ErrorRaised,
     Event,
+    FitBegan,
     HostSampled,
     InputDescribed,
     ModelRecorded,
@@ -269,3 +270,21 @@ def test_a_kept_record_is_read_until_the_journal_grows(tmp_path: Path) -> None:
 def test_a_kept_record_that_is_none_is_made_anew(text: str, tmp_path: Path) -> None:
     RunFolder(tmp_path).record_path.write_text(text)
     assert set(record_of(RunFolder(tmp_path))) == SECTIONS
+
+
+def test_what_the_process_held_before_its_training_is_kept_apart(tmp_path: Path) -> None:
+    events = [
+        HostSampled(at=101.0, rss_bytes=300, interval_s=1.0, cpu_cores=1.0, queued_cores=3.0),
+        FitBegan(at=102.0, api="keras"),
+        HostSampled(at=103.0, rss_bytes=900, interval_s=1.0, cpu_cores=1.0, queued_cores=1.0),
+    ]
+    told = record_of(run_of(tmp_path, START, *events))["figures"]
+    assert (told["host_before_bytes"], told["host_peak_bytes"], told["queued_cores"]) == (300, 900, 2.0)
+
+
+def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Path) -> None:
+    took = [0.1, 0.1, 0.2, 0.3, 0.5, 0.1, 0.1, 0.1]
+    groups = [StepsEnded(at=110.0 + n, first=5 + n, last=5 + n, seconds=s, busy_s=s) for n, s in enumerate(took)]
+    (tmp_path / "few").mkdir()
+    assert record_of(run_of(tmp_path, START, *groups))["figures"]["step_spread_s"] == pytest.approx(0.1)
+    assert record_of(run_of(tmp_path / "few", START, *groups[:3]))["figures"]["step_spread_s"] is None

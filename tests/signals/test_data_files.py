@@ -98,6 +98,16 @@ def test_a_label_that_is_other_is_seen_though_no_size_has_changed(folder: Path) 
     assert before["digest"] == after["digest"] and before["labels_digest"] != after["labels_digest"]
 
 
+def test_arrays_that_hold_other_numbers_are_seen_though_no_size_has_changed(tmp_path: Path) -> None:
+    stored = tmp_path / "train.npz"
+    stored.write_bytes(b"\1" * 3_000_000 + b"\2\3")
+    before = measure([str(stored)])
+    stored.write_bytes(b"\1" * 3_000_000 + b"\3\2")
+    after = measure([str(stored)])
+    assert before["digest"] == after["digest"]
+    assert before["arrays_digest"] != after["arrays_digest"]
+
+
 def test_records_are_counted_and_looked_into(tmp_path: Path) -> None:
     records(tmp_path / "train.tfrecord-00000-of-00001", [example(2, 300, 200), example(0, 300, 200), example(5, 4096, 2000)])
     told = measure([str(tmp_path)])

@@ -87,6 +87,14 @@ def plan(
         return planner.planned(finds_largest, largest_pixels)
 
 
+def step_need(settings: Settings, asking: Asking, device: Device | None = None, classes: int | None = None) -> Answer:
+    """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
+    backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
+    device = device or here(backend)
+    planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking)
+    return planner.answer(planner.wanted)
+
+
 def source_for(backend: str, device: Device) -> Source:
     """The best that there is here."""
     return sources_for(backend, device)[0]

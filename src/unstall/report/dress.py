@@ -42,6 +42,12 @@ def of_list() -> Dress:
     return _made(("run.css", "board/bar.css", "board/list.css"), OF_THE_LIST, is_served=True)
 
 
+def of_page() -> tuple[str, str]:
+    """The style of the run's page, and the policy of a page without a script."""
+    style = _read("run.css")
+    return style, f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'"
+
+
 def icon(is_alarming: bool) -> str:
     return ICON.replace("COLOUR", RED if is_alarming else GREEN)
 

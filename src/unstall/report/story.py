@@ -54,6 +54,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "ended": _ended(journal),
         "repairs": repairs(journal),
         "given_up": given_up(journal),
+        "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
 

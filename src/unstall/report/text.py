@@ -65,11 +65,19 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         _add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style="green" if is_well(story) else ""))
+    for index, line in enumerate(since_last_good(story)):
+        table.add_row("since" if index == 0 else "", Text(line, style="bold" if index else ""))
     for index, line in enumerate(not_seen(story)):
         table.add_row("not seen" if index == 0 else "", Text(line, style="dim"))
     for label, line in summary_lines(story) if summary else []:
         table.add_row(label, Text(line))
     print_clean(out, table)
+
+
+def since_last_good(story: dict[str, Any]) -> list[str]:
+    """What changed since the last good run and explains the verdict, the most first; empty where nothing is known to."""
+    since = story.get("since_last_good")
+    return [f"the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
 
 
 def is_well(story: dict[str, Any]) -> bool:

@@ -19,6 +19,7 @@ def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline:
     story = timeline.exact(tell(journal, diagnosis, run.name), journal.now)
     return {
         **story,
+        "since_last_good": (run.read_story() or {}).get("since_last_good"),  # found out when it ended
         "timeline": timeline.plain(journal.now),
         "stalls": standing.stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
         "error": standing.error(journal),

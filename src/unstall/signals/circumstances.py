@@ -57,6 +57,7 @@ def machine(pid: int, folder: str) -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "available_bytes": psutil.virtual_memory().available,
         "cgroup_limit_bytes": cgroup.read(cgroup.find(pid))[1],
+        "cgroup_used_bytes": cgroup.read(cgroup.find(pid))[0],
         "limits": limits(pid),
         "storage": storage.of(Path(folder)) if folder else {},
     }

@@ -24,6 +24,7 @@ from unstall.supervisor.confirm import confirm
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.recording import Recorder
 from unstall.supervisor.reporting import keep_record, told_exactly, write_report
+from unstall.supervisor.since_last_good import since_last_good
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -106,6 +107,8 @@ class Teller:
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
         self._said.update(fresh)
+        story["since_last_good"] = since_last_good(watch, story, is_over=False)
+        self._run.write_story(story)
         if not self._wishes.quiet:
             self._print(story)
         return True
@@ -144,6 +147,8 @@ class Teller:
         story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
         keep_record(watch)
+        story["since_last_good"] = since_last_good(watch, story, is_over=True)
+        self._run.write_story(story)
         report = write_report(watch, diagnosis)
         if report is not None:
             story["report"] = str(report)

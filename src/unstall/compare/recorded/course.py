@@ -8,6 +8,7 @@ from unstall.journal.events import (
     DeviceSampled,
     EpochEnded,
     Event,
+    FitBegan,
     HostSampled,
     PhaseEnded,
     ProcessEnded,
@@ -47,6 +48,7 @@ class Course:
         self.totals = dict.fromkeys(("input", "compute", "validation", "checkpoint", "compile", "between"), 0.0)
         self.is_input_measured = False
         self.host_peak_bytes: int | None = None
+        self.host_before_bytes: int | None = None  # before the first training began: the framework, the program, its data
         self.device_peak_bytes: dict[int, int] = {}
         self.device_limit_bytes: dict[int, int] = {}
         self.allocator_peak_bytes: int | None = None
@@ -62,7 +64,9 @@ class Course:
         self.most_threads = 0
         self.cpu_core_seconds = 0.0
         self.cpu_seconds = 0.0
+        self.queued_core_seconds = 0.0  # of threads that were ready and had no core
         self._steps_before = 0  # of fits that have ended
+        self._is_training = False
 
     def take(self, event: Event, moment: float) -> None:
         if isinstance(event, StepsEnded):
@@ -76,6 +80,8 @@ class Course:
             self.totals["validation"] += event.seconds
         elif isinstance(event, CheckpointSaved):
             self.totals["checkpoint"] += event.seconds
+        elif isinstance(event, FitBegan):
+            self._is_training = True
         elif isinstance(event, HostSampled | ProcessEnded | ProgramEnded):
             self._take_host(event, moment)
         elif isinstance(event, DeviceSampled):
@@ -123,10 +129,13 @@ class Course:
             self.host_peak_bytes = max(self.host_peak_bytes or 0, event.peak_rss_bytes or 0) or None
             return
         self.host_peak_bytes = max(self.host_peak_bytes or 0, event.rss_bytes)
+        if not self._is_training:
+            self.host_before_bytes = event.rss_bytes
         self.host_memory.add(round(moment, 2), event.rss_bytes)
         self.most_threads = max(self.most_threads, event.threads)
         self.cpu_core_seconds += event.cpu_cores * event.interval_s
         self.cpu_seconds += event.interval_s
+        self.queued_core_seconds += event.queued_cores * event.interval_s
 
     def _take_device(self, event: DeviceSampled, moment: float) -> None:
         """What the program itself holds, where the driver tells; else all that is in use."""

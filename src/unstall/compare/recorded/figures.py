@@ -8,6 +8,8 @@ from unstall.compare.recorded.course import Course
 from unstall.compare.recorded.taken import Taken
 from unstall.journal.events import EpochScored
 
+FEW_GROUPS = 4  # of steps: of fewer nobody knows how much they differ
+
 
 def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
     course = taken.course
@@ -16,6 +18,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
     return {
         "steps": course.steps,
         "step_s": step_s,
+        "step_spread_s": step_spread_s(course),
         "parts": parts(course),
         "totals_s": {name: round(seconds, 6) for name, seconds in course.totals.items()},
         "is_input_measured": course.is_input_measured,
@@ -23,9 +26,11 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "device_peak_is_of": _device_peak_is_of(course),
         "device_limit_bytes": min(course.device_limit_bytes.values(), default=None),
         "host_peak_bytes": course.host_peak_bytes,
+        "host_before_bytes": course.host_before_bytes,
         "images_per_s": size / step_s if size and step_s else None,
         "most_threads": course.most_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
+        "queued_cores": course.queued_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "loss_first": _loss(course, 0),
         "loss_last": _loss(course, -1),
         "loss_min": course.least_loss if course.least_loss is not None else _least(course),
@@ -48,6 +53,12 @@ def median_step_s(course: Course) -> float | None:
         if passed >= half:
             return seconds
     return None
+
+
+def step_spread_s(course: Course) -> float | None:
+    """Half of what lies between the quarters of the steps: how much they differ among each other."""
+    steps = sorted(seconds for seconds, _ in course.durations)
+    return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= FEW_GROUPS else None
 
 
 def parts(course: Course) -> dict[str, float | None]:

@@ -1,0 +1,61 @@
+"""Say what changed between two runs, and which change explains the rest: unstall compare A B
+
+A is the older run, B the newer: names from `unstall runs`, beginnings of one, run folders or `last`. With one run alone, it is
+compared with the last good run before it of the same script or settings. Each difference stands with what it explains of
+memory, time and loss; what nothing explains is said. Of two runs of `unstall train` memory is planned, with one change at a time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unstall.cli import answer, json_option
+
+if TYPE_CHECKING:
+    from unstall.runs import RunFolder
+
+
+@click.command("compare", help=__doc__)
+@click.argument("run_a", metavar="A")
+@click.argument("run_b", required=False, metavar="[B]")
+@click.option("--html", type=click.Path(path_type=Path), metavar="PATH", help="Write a page, with the curves over each other.")
+@click.option("--quick", is_flag=True, help="Plan nothing: memory by arithmetic over what was recorded.")
+@json_option("the comparison")
+def command(run_a: str, run_b: str | None, html: Path | None, quick: bool, json_target: str | None) -> None:
+    from unstall.compare import comparison, planned
+    from unstall.compare.record import record_of
+    from unstall.report import compare_page, compare_text, json
+    from unstall.report.plan_text import told_before
+    from unstall.report.progress import shown_progress
+
+    json.refuse_unwritable(json_target)
+    older, newer = _both(run_a, run_b)
+    before, after = record_of(older), record_of(newer)
+    with shown_progress() as progress:
+        plan = planned.planner(before, after, told_before(progress))
+        plain = comparison.told(before, after) if quick else comparison.told(before, after, plan)
+    if html is not None:
+        compare_page.write(plain, html)
+    answer(plain, json_target, compare_text.show)
+    if html is not None and json_target != "-":
+        click.echo(str(html))
+
+
+def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
+    from unstall import runs
+    from unstall.compare.last_good import last_good_like
+    from unstall.errors import NoSuchRun
+
+    first = runs.find(run_a)
+    if run_b is not None:
+        return first, runs.find(run_b)
+    good = last_good_like(first)
+    if good is None:
+        raise NoSuchRun(
+            f"There is no good run before '{first.name}' of the same script or settings to compare it with. "
+            "Expected two runs: unstall compare A B"
+        )
+    return good, first

@@ -1,0 +1,172 @@
+"""Which difference explains how much of the memory: the older run with one change of the newer at a time.
+
+How many copies of its activations a step keeps is not known beforehand. It is found out from both runs where both were
+measured to their end, from the older alone where the newer died of it; always within what is plausible. What does not fit is
+left, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unstall.compare import facts
+from unstall.compare.difference import FREE, MEMORY, Difference
+from unstall.compare.explanation import Explained, Explanation
+from unstall.compare.memory_terms import MODELLED, Beside, Terms
+from unstall.compare.noise import Moved
+from unstall.report.text import size
+
+Alone = dict[str, float]  # by the name of a change: what it adds to the older run by itself
+ALL = ""  # the name of all changes at once
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Of a term: how many times it is usually held, by how much that may be wrong (as a factor), and by how much at most."""
+
+    usual: float
+    unsure: float
+    most: float
+
+
+COPIES = {
+    "activations": Copies(1.6, 1.0, 6.0),
+    "guessed": Copies(1.0, 1.5, 20.0),
+    "weights": Copies(1.2, 0.5, 3.0),
+    "slots": Copies(1.0, 0.4, 3.0),
+    "input": Copies(2.0, 0.8, 6.0),
+    "decoding": Copies(1.0, 1.0, 6.0),
+    "matching": Copies(3.0, 1.5, 12.0),
+    "data": Copies(1.3, 0.7, 4.0),
+}
+# Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
+WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
+CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
+LEAST_OF_THE_PEAK = 0.3  # that activations must have for the older run to show how many copies of them are kept
+
+
+def explain(
+    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: Moved, planned: Alone | None = None
+) -> Explained:
+    """`planned`: what the planner says that each change adds by itself, where there is one."""
+    touching = [each for each in differences if MEMORY in each.touches]
+    is_cut_short = facts.died_of_memory(after)
+    if not touching or (not moved.is_clear and not is_cut_short):
+        return Explained(MEMORY, left_unit="B")
+    total = None if is_cut_short else moved.by
+    beside = Beside.of(before, after)
+    is_bounded = beside.knows_activations and touching[0].name in WELL_KNOWN
+    if total is not None and len(touching) == 1 and not is_bounded and not planned:
+        found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
+    elif planned:
+        found = _by_plan(touching, planned, total)
+    else:
+        found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
+    return found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+
+
+def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
+    """Room that was taken away: told where the run was short of it."""
+    if not facts.died_of_memory(after):
+        return Explained(FREE, left_unit="B")
+    lost = [each for each in differences if FREE in each.touches and each.after < each.before]
+    return Explained(FREE, tuple(Explanation(each, FREE, each.after - each.before, "B", "measured", 1.0) for each in lost))
+
+
+# --- by the planner ---
+
+
+def _by_plan(touching: list[Difference], planned: Alone, total: float | None) -> Explained:
+    """A plan is of the step alone; measured is the process. Where both nearly agree, what was measured sets the scale."""
+    joint = planned.get(ALL, sum(planned.values()))
+    scale = total / joint if total and joint and 1 / CLOSER <= total / joint <= CLOSER else 1.0
+    amounts = {each.name: scale * planned.get(each.name, 0.0) for each in touching}
+    found = [Explanation(each, MEMORY, amounts[each.name], "B", "planned") for each in touching if amounts[each.name]]
+    together = scale * joint - sum(each.amount for each in found)
+    return _ordered(Explained(MEMORY, tuple(found), together, left_unit="B"), total or joint)
+
+
+# --- by arithmetic ---
+
+
+def _by_arithmetic(
+    touching: list[Difference], beside: Beside, moved: Moved, total: float | None, floor: float | None
+) -> Explained:
+    changes = [each for each in touching if each.name in MODELLED]
+    base = beside.terms(())
+    names = frozenset(each.name for each in changes)
+    joint = _minus(beside.terms(names), base)
+    copies = usual_copies(base, moved.before, floor)
+    others = len(touching) > len(changes)
+    held = copies if total is None else fitted(copies, joint, total, CLOSER if others else None)
+    alone = {each.name: _bytes(_minus(beside.terms({each.name}), base), held) for each in changes}
+    how = "by arithmetic" if len(changes) > 1 or others or total is None else "measured"
+    found = [Explanation(each, MEMORY, alone[each.name], "B", how) for each in changes if alone[each.name]]
+    together = _bytes(joint, held) - sum(each.amount for each in found)
+    return _ordered(Explained(MEMORY, tuple(found), together, left_unit="B"), total or _bytes(joint, held))
+
+
+def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[str, float]:
+    """As the older run shows them: what it held at its peak beyond what it had before the training began."""
+    copies = {name: each.usual for name, each in COPIES.items()}
+    name = "activations" if base["activations"] else "guessed"
+    if not peak or floor is None or peak <= floor or not base[name]:
+        return copies
+    others = sum(copies[other] * base[other] for other in ("weights", "slots", "input"))
+    limits = COPIES[name]
+    if base[name] >= LEAST_OF_THE_PEAK * (peak - floor) or name == "guessed":
+        copies[name] = min(max((peak - floor - others) / base[name], limits.usual / 3), limits.most)
+    return copies
+
+
+def fitted(usual: dict[str, float], joint: Terms, total: float, closer: float | None) -> dict[str, float]:
+    """Copies with which the terms add up to what was measured. What is missing goes where most is unsure."""
+    expected = _bytes(joint, usual)
+    unsure = {name: (COPIES[name].unsure * usual[name] * value) ** 2 for name, value in joint.items() if value}
+    whole = sum(unsure.values())
+    held = dict(usual)
+    for name, part in unsure.items():
+        shift = (total - expected) * part / whole / joint[name]
+        factor = closer or COPIES[name].most
+        held[name] = min(max(usual[name] + shift, usual[name] / factor), usual[name] * factor)
+    return held
+
+
+def _minus(terms: Terms, base: Terms) -> Terms:
+    return {name: value - base[name] for name, value in terms.items()}
+
+
+def _bytes(terms: Terms, copies: dict[str, float]) -> float:
+    return sum(copies[name] * value for name, value in terms.items())
+
+
+# --- what is left ---
+
+
+def _ordered(found: Explained, total: float) -> Explained:
+    whole = abs(total) or 1.0
+    kept = [_with_share(each, abs(each.amount) / whole) for each in found.explanations]
+    kept.sort(key=lambda each: -abs(each.amount))
+    return Explained(found.channel, tuple(kept), found.together, found.left, "B", found.left_words, found.candidates)
+
+
+def _with_share(each: Explanation, share: float) -> Explanation:
+    return Explanation(each.difference, each.channel, each.amount, each.unit, each.how, min(1.0, share), each.part, each.note)
+
+
+def _with_what_is_left(found: Explained, touching: list[Difference], total: float, noise: float) -> Explained:
+    """Given to the one difference that nothing is known of but that it may change memory; else it is left, and said."""
+    left = total - sum(each.amount for each in found.explanations) - found.together
+    if abs(left) <= noise:
+        return _ordered(found, total)
+    names = {each.difference.name for each in found.explanations}
+    unknown = [each for each in touching if each.name not in names and each.name not in MODELLED]
+    if len(unknown) == 1:
+        how = "measured" if not found.explanations else "possible"
+        taken = Explanation(unknown[0], MEMORY, left, "B", how, note="" if how == "measured" else "(what nothing else explains)")
+        return _ordered(Explained(MEMORY, (*found.explanations, taken), found.together, 0.0, "B"), total)
+    words = f"{size(abs(left))} {'more' if left > 0 else 'less'} that none of it explains"
+    candidates = tuple(each.told for each in unknown)
+    return _ordered(Explained(MEMORY, found.explanations, found.together, left, "B", words, candidates), total)

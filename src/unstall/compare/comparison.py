@@ -1,0 +1,91 @@
+"""Two runs compared, as plain data: what differs, what it explains, how the runs differed, their curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from unstall.compare import facts
+from unstall.compare.attribution import Comparison, compared
+from unstall.compare.attribution_memory import Alone
+from unstall.compare.difference import Difference
+from unstall.compare.explanation import Explained, told_amount
+from unstall.report.text import size
+
+NOTHING = "nothing that matters differs"
+SHOWN_OF_A_RUN = ("name", "script", "outcome", "exit_code", "cause", "began_at", "seconds")
+
+
+def told(
+    before: dict[str, Any], after: dict[str, Any], planned: Callable[[Sequence[Difference]], Alone | None] = lambda _: None
+) -> dict[str, Any]:
+    """Of two records, the older first."""
+    comparison = compared(before, after, planned)
+    return {
+        "before": _run(before),
+        "after": _run(after),
+        "answer": answer(comparison),
+        "differences": [_difference(each, comparison) for each in comparison.differences],
+        "moved": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
+        "explained": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
+        "curves": {
+            "loss": {"before": facts.curve(before), "after": facts.curve(after)},
+            "memory": {"before": _memory_curve(before), "after": _memory_curve(after)},
+        },
+    }
+
+
+def answer(comparison: Comparison) -> list[str]:
+    """A sentence each: what explains the change, the main cause first; or that nothing differs, or that nothing explains it."""
+    if not comparison.differences:
+        return [NOTHING]
+    lines = []
+    for each in comparison.differences:
+        amounts = [own.words for own in comparison.explanations if own.difference is each]
+        if amounts:
+            lines.append(f"{each.told}: {', '.join(amounts)}")
+    lines += [line for explained in comparison.explained for line in left_over(explained)]
+    return lines or ["nothing of it changed memory, time or loss by more than runs differ by themselves"]
+
+
+def left_over(explained: Explained) -> list[str]:
+    """What changes do only together, and what is not explained."""
+    lines = []
+    own = [abs(each.amount) for each in explained.explanations]
+    if own and abs(explained.together) > 0.05 * max(own) and len(own) > 1:
+        lines.append(f"these together, beyond what each does alone: {told_amount(explained.together, explained.left_unit)}")
+    if explained.left_words:
+        may = f"; it may be: {', '.join(explained.candidates[:3])}" if explained.candidates else ""
+        lines.append(f"not explained: {explained.left_words}{may}")
+    return lines
+
+
+def _difference(each: Difference, comparison: Comparison) -> dict[str, Any]:
+    own = [explanation for explanation in comparison.explanations if explanation.difference is each]
+    return {**each.as_plain(), "explains": [explanation.as_plain() for explanation in own], "amounts": [e.words for e in own]}
+
+
+def _run(record: dict[str, Any]) -> dict[str, Any]:
+    run = facts.section(record, "run")
+    return {name: run.get(name) for name in SHOWN_OF_A_RUN}
+
+
+def _memory_curve(record: dict[str, Any]) -> list[list[float]]:
+    figures = facts.section(record, "figures")
+    rows = figures.get("device_memory_curve") or figures.get("host_memory_curve")
+    return [list(row) for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
+
+
+def moved_words(moved: dict[str, Any]) -> tuple[str, str]:
+    """Before and after, as a person reads them."""
+    return _value(moved["before"], moved["unit"]), _value(moved["after"], moved["unit"])
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    if unit == "B":
+        return size(value)
+    if unit == "s":
+        return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
+    return f"{value:.4g}"

@@ -1,0 +1,72 @@
+"""What crosses between explaining and telling: a difference, what it changed and by how much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstall.compare.difference import Difference
+from unstall.compare.facts_of_run import OF_THE_RUN
+from unstall.report.text import size
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """channel: memory, time, loss or free. how: measured (nothing else can have changed it), planned, by arithmetic, possible."""
+
+    difference: Difference
+    channel: str
+    amount: float
+    unit: str  # B, s, or nothing
+    how: str
+    share: float = 0.0  # of the whole change, 0 to 1
+    part: str = ""  # of a step, for the time
+    note: str = ""
+
+    @property
+    def words(self) -> str:
+        """+5.1 GiB; +12 ms per step (input)."""
+        return told_amount(self.amount, self.unit, self.channel, self.part) + (f" {self.note}" if self.note else "")
+
+    @property
+    def told(self) -> str:
+        return f"{self.difference.told}: {self.words}"
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "difference": self.difference.name, "detail": self.difference.detail, "words": self.told, "channel": self.channel,
+            "part": self.part, "amount": self.amount, "unit": self.unit, "how": self.how, "share": round(self.share, 4),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One channel: what explains its change, the most first; what two changes do only together; and what is left."""
+
+    channel: str
+    explanations: tuple[Explanation, ...] = ()
+    together: float = 0.0
+    left: float = 0.0
+    left_unit: str = ""
+    left_words: str = ""
+    candidates: tuple[str, ...] = field(default=())  # for what is left
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "channel": self.channel, "explanations": [each.as_plain() for each in self.explanations], "together": self.together,
+            "left": self.left, "left_words": self.left_words, "candidates": list(self.candidates),
+        }  # fmt: skip
+
+
+def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> str:
+    if math.isnan(amount):
+        return "the loss is no number any more"
+    sign = "+" if amount >= 0 else "−"
+    if unit == "B":
+        return f"{sign}{size(abs(amount))}{' free' if channel == 'free' else ''}"
+    if unit == "s":
+        told = f"{abs(amount) * 1000:.3g} ms" if abs(amount) < 1 else f"{abs(amount):.3g} s"
+        where = f" ({part})" if part else ""
+        return f"{sign}{told} {'of the run' if part in OF_THE_RUN else 'per step'}{where}"
+    return f"{sign}{abs(amount):.3g}" + (" in the loss" if channel == "loss" else "")

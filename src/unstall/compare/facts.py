@@ -1,0 +1,328 @@
+"""Single facts out of a record, whatever of it is there: that of an old or a broken run has holes, and none of them raises."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from unstall.compare.facts_of_data import (
+    boxes_per_image,
+    images_over,
+    largest_area,
+    largest_side,
+)
+from unstall.compare.facts_of_run import (
+    crowded,
+    curve,
+    died_of_memory,
+    failed_of,
+    figure,
+    floor_bytes,
+    is_broken,
+    part,
+    score,
+    spread,
+)
+from unstall.compare.plain import numbers, section
+
+__all__ = [
+    "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
+    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread",
+]  # fmt: skip
+
+SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
+TEMPORARY = re.compile(r"^(/tmp/|/var/tmp/|/dev/shm/|/proc/|/run/)|unstall")
+AUTOTUNED = 2.0  # batches, about, that TensorFlow keeps ahead where it may choose
+WIDTHS = {"float64": 8.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "int64": 8.0, "int32": 4.0, "uint8": 1.0, "int8": 1.0}
+
+
+def are_equal(was: Any, is_now: Any) -> bool:
+    if isinstance(was, float) or isinstance(is_now, float):
+        try:
+            return math.isclose(float(was), float(is_now), rel_tol=SAME, abs_tol=1e-12)
+        except (TypeError, ValueError):
+            return bool(was == is_now)
+    return bool(was == is_now)
+
+
+def variable(environment: dict[str, Any], name: str) -> Any:
+    """Without what packages put there by themselves when they are imported: OpenCV its own folder."""
+    value = environment.get(name)
+    if not isinstance(value, str) or "/cv2/" not in value:
+        return value
+    return ":".join(part for part in value.split(":") if part and "/cv2/" not in part) or None
+
+
+def is_temporary(value: Any) -> bool:
+    return isinstance(value, str) and TEMPORARY.search(value) is not None
+
+
+def settings(record: dict[str, Any]) -> dict[str, Any]:
+    """Of `unstall train`. A micro-batch that is the whole batch is none: it follows the batch."""
+    known = section(record, "settings")
+    is_whole = known.get("micro_batch") is not None and known.get("micro_batch") == known.get("batch_size")
+    return {**known, "micro_batch": None} if is_whole else known
+
+
+# --- what is fed ---
+
+
+def arrays(record: dict[str, Any], role: str) -> list[dict[str, Any]]:
+    """Inputs (x) or targets (y) of the largest batch that was seen."""
+    own = section(record, "batch").get("arrays")
+    return [each for each in own if isinstance(each, dict) and each.get("role") == role] if isinstance(own, list) else []
+
+
+def _shape(array: dict[str, Any]) -> list[int]:
+    shape = array.get("shape")
+    return [int(each) for each in shape if isinstance(each, int | float)] if isinstance(shape, list | tuple) else []
+
+
+def batch_size(record: dict[str, Any]) -> int | None:
+    size = section(record, "batch").get("size")
+    return int(size) if isinstance(size, int | float) and size > 0 else None
+
+
+def image_size(record: dict[str, Any]) -> tuple[int, int] | None:
+    """Height and width of images as they are fed; None where they are of many sizes."""
+    if len(_fed_sizes(record)) > 1:
+        return None
+    return _image_size(arrays(record, "x"))
+
+
+def _image_size(inputs: list[dict[str, Any]]) -> tuple[int, int] | None:
+    for shape in (_shape(array) for array in inputs):
+        if len(shape) == 4:
+            return (shape[1], shape[2]) if shape[3] <= shape[1] else (shape[2], shape[3])
+    return None
+
+
+def _fed_sizes(record: dict[str, Any]) -> set[tuple[int, int]]:
+    shapes = section(record, "batch").get("shapes")
+    found = set()
+    for each in shapes if isinstance(shapes, list) else []:
+        own = [array for array in each.get("arrays") or [] if isinstance(array, dict) and array.get("role") == "x"]
+        size = _image_size(own)
+        if size is not None:
+            found.add(size)
+    return found
+
+
+def fed_area(record: dict[str, Any]) -> float | None:
+    """Pixels of the largest image that was fed; of other inputs, their elements."""
+    size = _image_size(arrays(record, "x"))
+    if size is not None:
+        return float(size[0] * size[1])
+    shapes = [_shape(array) for array in arrays(record, "x")]
+    return float(math.prod(shapes[0][1:])) if shapes and len(shapes[0]) > 1 else None
+
+
+def input_dtype(record: dict[str, Any]) -> str | None:
+    found = arrays(record, "x")
+    dtype = found[0].get("dtype") if found else None
+    return str(dtype) if dtype else None
+
+
+def input_bytes(record: dict[str, Any]) -> float | None:
+    given = section(record, "batch").get("bytes")
+    if isinstance(given, int | float) and given:
+        return float(given)
+    total = 0.0
+    for array in (*arrays(record, "x"), *arrays(record, "y")):
+        total += math.prod(_shape(array)) * width_bytes(array.get("dtype"))
+    return total or None
+
+
+def target_rows(record: dict[str, Any]) -> int | None:
+    """The second axis of targets that have one: boxes of an image, say."""
+    rows = [shape[1] for array in arrays(record, "y") if len(shape := _shape(array)) == 3]
+    return max(rows, default=None)
+
+
+def most_boxes(record: dict[str, Any]) -> float | None:
+    """Of an image, as they are fed; else as the data has them."""
+    known = boxes_per_image(section(record, "data"))
+    rows = target_rows(record)
+    return float(rows) if rows else known[1] if known else None
+
+
+def has_boxes(*records: dict[str, Any]) -> bool:
+    return any(shape[-1] in {4, 5} for record in records for array in arrays(record, "y") if len(shape := _shape(array)) == 3)
+
+
+def target_range(record: dict[str, Any]) -> tuple[float, float] | None:
+    """The least and the greatest of targets that are a few whole numbers: classes."""
+    values = section(record, "batch").get("values")
+    for row in values if isinstance(values, list) else []:
+        if isinstance(row, dict) and row.get("role") == "y" and row.get("distinct") and "boxes_per_batch" not in row:
+            return float(row["min"]), float(row["max"])
+    return None
+
+
+def held_bytes(record: dict[str, Any]) -> float | None:
+    """Of arrays that were given to fit whole: they lie in memory."""
+    feeding, size = section(record, "input"), batch_size(record)
+    batches, count = feeding.get("batches"), input_bytes(record)
+    is_whole = "array" in str(feeding.get("kind") or "").lower()
+    return count * batches if is_whole and size and count and isinstance(batches, int) and batches > 0 else None
+
+
+# --- what is trained ---
+
+
+def parameters(record: dict[str, Any]) -> int | None:
+    count = section(record, "model").get("parameters")
+    return int(count) if isinstance(count, int | float) and count else None
+
+
+def precision(record: dict[str, Any]) -> str | None:
+    model = section(record, "model")
+    given = model.get("precision") or section(record, "settings").get("precision")
+    return str(given) if given else None
+
+
+def width_bytes(precision: Any) -> float:
+    name = str(precision or "float32").removeprefix("mixed_")
+    return WIDTHS.get(name, 4.0)
+
+
+def output_rows(record: dict[str, Any]) -> float | None:
+    """Of outputs of three axes: the places that a detector predicts at."""
+    outputs = section(record, "model").get("outputs")
+    rows = [
+        float(shape[1])
+        for each in (outputs if isinstance(outputs, list) else [])
+        if isinstance(each, dict) and isinstance(shape := each.get("shape"), list) and len(shape) == 3 and shape[1]
+    ]
+    return max(rows, default=None)
+
+
+def losses(record: dict[str, Any]) -> list[str]:
+    names = section(record, "loss").get("names")
+    return [str(name) for name in names if name] if isinstance(names, list) else []
+
+
+def accumulation(record: dict[str, Any]) -> int | None:
+    steps = section(record, "optimizer").get("gradient_accumulation_steps")
+    return int(steps) if isinstance(steps, int | float) else None
+
+
+def execution(record: dict[str, Any], name: str) -> Any:
+    return section(record, "optimizer").get(name)
+
+
+def backend(record: dict[str, Any]) -> str | None:
+    given = section(record, "model").get("backend")
+    return str(given) if given else None
+
+
+# --- how it is fed ---
+
+
+def stages(input_section: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = input_section.get("stages")
+    return [row for row in rows if isinstance(row, dict) and row.get("stage")] if isinstance(rows, list) else []
+
+
+def input_arguments(input_section: dict[str, Any]) -> dict[str, Any]:
+    given = input_section.get("arguments")
+    own = dict(given) if isinstance(given, dict) else {}
+    for name in ("workers", "use_multiprocessing", "max_queue_size"):
+        if name in input_section:
+            own[name] = input_section[name]
+    return own
+
+
+def batches_ahead(record: dict[str, Any]) -> float:
+    feeding = section(record, "input")
+    for stage in stages(feeding):
+        if str(stage["stage"]).startswith("prefetch"):
+            given = (stage.get("arguments") or {}).get("buffer_size")
+            return float(given) if isinstance(given, int | float) and given > 0 else AUTOTUNED
+    queue = input_arguments(feeding).get("max_queue_size")
+    return float(queue) if isinstance(queue, int | float) else 0.0
+
+
+def read_at_once(record: dict[str, Any]) -> float:
+    counts = [1.0]
+    for stage in stages(section(record, "input")):
+        given = (stage.get("arguments") or {}).get("num_parallel_calls")
+        if isinstance(given, int | float):
+            cores = section(record, "machine").get("cores")
+            counts.append(float(given) if given > 0 else float(cores or 1))
+    return max(counts)
+
+
+# --- around it ---
+
+
+def devices(record: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = record.get("devices")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def memory_limit(machine: dict[str, Any]) -> float | None:
+    """What the machine or the control group allows, whichever is less."""
+    known = [machine.get(name) for name in ("memory_bytes", "cgroup_limit_bytes")]
+    return min((float(each) for each in known if isinstance(each, int | float) and each > 0), default=None)
+
+
+def storage(record: dict[str, Any]) -> str | None:
+    """The kind of disk that the data lies on, or the program where that is all that is known."""
+    known = section(section(record, "data"), "storage") or section(section(record, "machine"), "storage")
+    if not known.get("kind"):
+        return None
+    told = [str(known["kind"])]
+    told += ["over the network"] if known.get("is_remote") else []
+    told += ["a disk that turns"] if known.get("is_rotational") else []
+    return ", ".join(told)
+
+
+def free_bytes(record: dict[str, Any]) -> float | None:
+    """Of the host's memory before the start, or of what its control group still had, whichever is less."""
+    machine = section(record, "machine")
+    free = machine.get("available_bytes")
+    limit, used = machine.get("cgroup_limit_bytes"), machine.get("cgroup_used_bytes")
+    left = [float(free)] if isinstance(free, int | float) else []
+    left += [float(limit - used)] if isinstance(limit, int | float) and isinstance(used, int | float) else []
+    return min(left, default=None)
+
+
+def arguments(record: dict[str, Any]) -> dict[str, str]:
+    """Of the command line, after the script: by name where they have one, else by place."""
+    command = [str(each) for each in section(record, "run").get("command") or []]
+    start = next((place + 1 for place, each in enumerate(command) if each.endswith(".py")), 1)
+    found: dict[str, str] = {}
+    rest = command[start:]
+    place, plain = 0, 0
+    while place < len(rest):
+        each = rest[place]
+        name, equals, value = each.partition("=")
+        if each.startswith("-") and equals:
+            found[name] = value
+        elif each.startswith("-") and place + 1 < len(rest) and not _is_option(rest[place + 1]):
+            place += 1
+            found[each] = rest[place]
+        elif each.startswith("-"):
+            found[each] = "given"
+        else:
+            plain += 1
+            found[f"argument {plain}"] = each
+        place += 1
+    return {name: value for name, value in found.items() if not is_temporary(value)}
+
+
+def where_read(record: dict[str, Any], name: str) -> tuple[str, str]:
+    """The line of source that reads an argument that has only a place: `BATCH = int(sys.argv[1])`."""
+    number = re.match(r"argument (\d+)$", name)
+    for file, entry in section(record, "sources").items() if number else ():
+        for place, line in enumerate(str(entry.get("text") or "").splitlines(), 1):
+            if number and f"argv[{number[1]}]" in line.replace(" ", ""):
+                return f"{file}:{place}", line.strip()[:90]
+    return "", ""
+
+
+def _is_option(text: str) -> bool:
+    """A negative number is a value."""
+    return text.startswith("-") and not re.match(r"-\.?\d", text)

@@ -1,0 +1,112 @@
+"""The last run of the same script, or of the same settings, that came to a good end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from unstall import runs
+from unstall.runs import RunFolder
+
+HARMFUL = frozenset({"stops", "spoils"})  # a run that was only slow is still one to measure others by
+MOST_LOOKED_AT = 2000  # run folders, from the newest on
+FIRST_LINES_BYTES = 64 * 1024
+
+
+def last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
+    """Of a script by its path or its name; `before` a run of it, which itself is never the answer."""
+    wanted = Path(script)
+
+    def is_it(key: tuple[str, ...]) -> bool:
+        known = Path(key[1]) if len(key) > 1 else Path()
+        return key[0] == "script" and (known == wanted.absolute() or (len(wanted.parts) == 1 and known.name == script))
+
+    return _newest(lambda run: (key := key_of(run)) is not None and is_it(key), before)
+
+
+def last_good_like(run: RunFolder) -> RunFolder | None:
+    """The last good run before this one of what it runs: the same script; or a training of the same data and model, or data."""
+    key = key_of(run)
+    if key is None:
+        return None
+    found = _newest(lambda other: key_of(other) == key, run)
+    if found is None and key[0] == "train":
+        return _newest(lambda other: (key_of(other) or ("", ""))[:2] == key[:2], run)
+    return found
+
+
+def key_of(run: RunFolder) -> tuple[str, ...] | None:
+    """What a run runs: ("script", path), ("module", name), ("train", data, model); None where nothing says so."""
+    settings = _json(run.settings_path)
+    if settings:
+        return ("train", str(settings.get("data")), str(settings.get("model")))
+    started = _first_started(run.path)
+    if started is None:
+        return None
+    command, folder = [str(part) for part in started.get("command") or []], Path(str(started.get("folder") or "/"))
+    for place, part in enumerate(command):
+        if part.endswith(".py"):
+            return ("script", str((folder / part).resolve()))
+        if part == "-m" and place + 1 < len(command):
+            return ("module", command[place + 1], str(folder))
+    return ("script", str((folder / command[0]).resolve())) if command else None
+
+
+def is_good(run: RunFolder) -> bool:
+    story = run.read_story() or {}
+    verdicts = story.get("verdicts") or []
+    return story.get("state") == "done" and not any(verdict.get("effect") in HARMFUL for verdict in verdicts)
+
+
+def _newest(is_wanted: Callable[[RunFolder], bool], before: RunFolder | None) -> RunFolder | None:
+    """By the time they began: a run that was put elsewhere may have any name."""
+    until = _began_at(before) if before is not None else float("inf")
+    listed = {run.path: run for run in (*_neighbours(before), *runs.list_runs()[-MOST_LOOKED_AT:])}
+    matching = [(_began_at(run), run) for run in listed.values() if is_wanted(run)]
+    for began_at, run in sorted(matching, key=lambda pair: pair[0], reverse=True):
+        if began_at < until and is_good(run):
+            return run
+    return None
+
+
+def _began_at(run: RunFolder) -> float:
+    return float((_first_started(run.path) or {}).get("at") or 0.0)
+
+
+def _neighbours(run: RunFolder | None) -> list[RunFolder]:
+    """Runs beside a run that does not lie where runs are kept."""
+    if run is None or run.path.parent == runs.home():
+        return []
+    try:
+        folders = [path for path in run.path.parent.iterdir() if path.is_dir() and any(path.glob("events-*.jsonl"))]
+    except OSError:
+        return []
+    return [RunFolder(path) for path in folders[:MOST_LOOKED_AT]]
+
+
+def _first_started(folder: Path) -> dict[str, Any] | None:
+    """The event by which the watcher's journal begins."""
+    for path in sorted(folder.glob("events-*.jsonl"), key=lambda path: "watcher" not in path.name):
+        try:
+            with path.open("rb") as file:
+                lines = file.read(FIRST_LINES_BYTES).split(b"\n")
+        except OSError:
+            continue
+        for line in lines[:50]:
+            if b'"RunStarted"' in line:
+                try:
+                    plain = json.loads(line)
+                except ValueError:
+                    continue
+                return plain if isinstance(plain, dict) else None
+    return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return plain if isinstance(plain, dict) else {}

@@ -1,0 +1,60 @@
+"""Which difference explains the loss: by what entered it, and when it parted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.compare.records import changed, record
+from unstall.compare.attribution import compared
+from unstall.compare.explanation import Explained
+
+STEPS = range(200)
+
+
+def learning(last: float, first: float = 1.4, **sections: Any) -> dict[str, Any]:
+    curve = [[step, first + (last - first) * step / 199] for step in STEPS]
+    return changed(record(), figures={"curve": curve, "loss_first": first, "loss_last": last}, **sections)
+
+
+def names(explained: Explained) -> list[str]:
+    return [each.difference.name for each in explained.explanations]
+
+
+def loss_of(after: dict[str, Any]) -> Explained:
+    return compared(learning(0.4), after).of_channel("loss")
+
+
+def test_the_only_thing_that_enters_the_loss_explains_it() -> None:
+    explained = loss_of(learning(3.0, optimizer={"learning_rate": 0.1}))
+    assert names(explained) == ["learning_rate"]
+    assert explained.explanations[0].how == "measured"
+
+
+def test_what_cannot_enter_the_loss_explains_nothing_of_it() -> None:
+    assert names(loss_of(learning(3.0, machine={"cores": 2}))) == []
+
+
+def test_a_loss_that_begins_alike_parts_by_how_it_is_learned() -> None:
+    explained = loss_of(learning(3.0, optimizer={"learning_rate": 0.1}, loss={"names": ["own"]}))
+    assert names(explained)[0] == "learning_rate"
+
+
+def test_a_loss_that_differs_at_once_is_another_loss() -> None:
+    explained = loss_of(learning(30.0, first=60.0, optimizer={"learning_rate": 0.1}, loss={"names": ["own"]}))
+    assert names(explained)[0] == "loss"
+    assert "from the first step on" in explained.explanations[0].words
+
+
+def test_a_loss_that_is_no_number_any_more_is_explained() -> None:
+    broken = changed(learning(0.5, optimizer={"learning_rate": 10.0}), figures={"not_finite_since_step": 12})
+    explained = compared(learning(0.4), broken).of_channel("loss")
+    assert names(explained) == ["learning_rate"]
+
+
+def test_within_noise_nothing_is_claimed() -> None:
+    assert names(loss_of(learning(0.41, optimizer={"learning_rate": 0.0011}))) == []
+
+
+def test_a_run_that_told_hardly_any_loss_is_not_compared_at_another_step() -> None:
+    short = changed(learning(0.4, optimizer={"learning_rate": 0.1}), figures={"curve": [[0, 1.4]]})
+    assert names(loss_of(short)) == []

@@ -1,0 +1,134 @@
+"""Which difference explains how much of the memory: one change at a time, on the scale of what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.compare.records import MIB, changed, record
+from unstall.compare.attribution import Comparison, compared
+from unstall.compare.explanation import Explained
+
+ACTIVATIONS = 64.0  # MiB, of the two large layers of a record, at a batch of 16
+
+
+def memory_of(before: dict[str, Any], after: dict[str, Any]) -> Explained:
+    return compared(before, after).of_channel("memory")
+
+
+def amounts(explained: Explained) -> dict[str, float]:
+    """In MiB."""
+    return {each.difference.name: each.amount / MIB for each in explained.explanations}
+
+
+def test_the_only_change_explains_all_that_was_measured() -> None:
+    explained = memory_of(record(), record(batch=32, peak_mib=1000))
+    assert amounts(explained) == {"batch": pytest.approx(100)}
+    assert explained.explanations[0].how == "measured"
+    assert explained.explanations[0].told == "batch 16 → 32: +100.0 MiB"
+    assert not explained.left_words
+
+
+def test_several_changes_share_what_was_measured_by_what_each_does_alone() -> None:
+    # 64 MiB of activations; 1.5 copies: +96 MiB by the batch alone, +48 by the filters, and 48 only by both
+    explained = memory_of(record(), record(batch=32, filters=48, peak_mib=900 + 96 + 48 + 48))
+    found = amounts(explained)
+    assert list(found) == ["batch", "filters"]  # the most first
+    assert found["batch"] == pytest.approx(96, rel=0.1)
+    assert found["filters"] == pytest.approx(48, rel=0.1)
+    assert explained.together / MIB == pytest.approx(48, rel=0.1)
+
+
+def test_an_optimizer_is_told_apart_from_a_batch_by_the_size_of_the_model() -> None:
+    wide = {"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in record()["model"]["layers"]]}
+    sgd = {"class": "SGD", "momentum": 0.0}
+    before = record(model=wide, optimizer=sgd)
+    slots = 2 * 4 * 40_000_000 / MIB  # Adam's
+    after = changed(record(batch=32, peak_mib=900 + slots + 100), optimizer={"class": "Adam"})
+    after = changed(
+        after,
+        model={"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in after["model"]["layers"]]},
+    )
+    found = amounts(memory_of(before, after))
+    assert list(found) == ["optimizer", "batch"]
+    assert found["optimizer"] == pytest.approx(slots, rel=0.1)
+    assert found["batch"] == pytest.approx(100, rel=0.4)
+
+
+def test_within_noise_nothing_is_claimed() -> None:
+    assert memory_of(record(), record(batch=17, peak_mib=905)).explanations == ()
+
+
+def test_what_no_difference_explains_is_left_and_said() -> None:
+    explained = memory_of(record(), record(batch=17, peak_mib=3000))
+    assert explained.left / MIB > 1500
+    assert "none of it explains" in explained.left_words
+
+
+def test_what_is_left_goes_to_the_one_change_of_which_nothing_is_known() -> None:
+    explained = memory_of(record(), record(versions={"picturekit": "2.0.0"}, peak_mib=1400))
+    assert amounts(explained) == {"version": pytest.approx(500)}
+
+
+def test_identical_runs_have_no_cause_whatever_memory_did() -> None:
+    comparison = compared(record(), record(peak_mib=2000))
+    assert comparison.differences == ()
+    assert comparison.explanations == []
+
+
+def killed(batch: int = 16, **sections: Any) -> dict[str, Any]:
+    plain = record(batch=batch, peak_mib=950, run={"outcome": "failed", "cause": "host_memory_exhausted"})
+    return changed(plain, **sections)
+
+
+def test_a_run_that_died_is_explained_by_what_it_would_have_needed() -> None:
+    explained = memory_of(record(peak_mib=670), killed(batch=64))
+    # at its peak the older run held 170 MiB beyond what it had before; four times the images need three times as much more
+    assert amounts(explained)["batch"] == pytest.approx(3 * 170, rel=0.15)
+    assert explained.explanations[0].how == "by arithmetic"
+
+
+def test_room_that_others_took_is_told_where_a_run_died_of_it() -> None:
+    before = record(machine={"available_bytes": 8000 * MIB})
+    after = killed(machine={"available_bytes": 700 * MIB})
+    comparison = compared(before, after)
+    assert comparison.differences[0].name == "foreign"
+    assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.1 GiB free"]
+
+
+def test_room_that_others_took_is_nothing_where_the_run_was_well() -> None:
+    before, after = record(machine={"available_bytes": 60_000 * MIB}), record(machine={"available_bytes": 9000 * MIB})
+    assert compared(before, after).differences == ()
+
+
+def test_a_plan_says_what_each_change_adds() -> None:
+    settings = {"batch_size": 16, "optimizer": "sgd"}
+    before, after = record(settings=settings), record(settings={"batch_size": 32, "optimizer": "adamw"}, peak_mib=1200)
+    plan = {"batch": 200.0 * MIB, "optimizer": 50.0 * MIB, "": 250.0 * MIB}
+    comparison: Comparison = compared(before, after, lambda _: plan)
+    found = comparison.of_channel("memory")
+    assert amounts(found) == {"batch": pytest.approx(240), "optimizer": pytest.approx(60)}  # on the scale of the 300 measured
+    assert {each.how for each in found.explanations} == {"planned"}
+
+
+def test_what_a_kernel_makes_of_another_precision_is_taken_as_it_was_measured() -> None:
+    explained = memory_of(record(), record(model={"precision": "mixed_bfloat16"}, peak_mib=980))  # some machines widen it again
+    assert amounts(explained) == {"precision": pytest.approx(80)}
+    assert not explained.left_words
+
+
+def unknown_layers(batch: int, peak_mib: float, **sections: Any) -> dict[str, Any]:
+    """As of a model class of one's own, of which Keras knows the parts and not what they give."""
+    plain = record(batch=batch, peak_mib=peak_mib, **sections)
+    bare = [{**each, "output_shape": None, "activation_bytes": None} for each in plain["model"]["layers"]]
+    return changed(plain, model={"layers": bare})
+
+
+def test_layers_that_are_not_known_do_not_bound_what_a_batch_can_do() -> None:
+    assert amounts(memory_of(unknown_layers(16, 900), unknown_layers(32, 1300))) == {"batch": pytest.approx(400)}
+
+
+def test_of_layers_that_are_not_known_a_run_that_died_is_explained_by_what_it_held_before() -> None:
+    died = changed(unknown_layers(64, 950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
+    assert amounts(memory_of(unknown_layers(16, 900), died))["batch"] == pytest.approx(3 * 400, rel=0.15)

@@ -1,0 +1,68 @@
+"""The last good run of the same script or settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unstall.compare.last_good import last_good, last_good_like
+from unstall.runs import RunFolder
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("UNSTALL_HOME", str(tmp_path))
+    return tmp_path
+
+
+def a_run(
+    home: Path, name: str, at: float, state: str = "done", effect: str = "", script: str = "train.py", settings: str = ""
+) -> RunFolder:
+    folder = home / name
+    folder.mkdir()
+    started = {"event": "RunStarted", "at": at, "mode": "run", "command": ["python", script], "folder": "/home/u", "pid": 1}
+    (folder / "events-watcher-1.jsonl").write_text(json.dumps(started) + "\n")
+    verdicts = [{"cause": "x", "effect": effect}] if effect else []
+    (folder / "story.json").write_text(json.dumps({"state": state, "verdicts": verdicts}))
+    if settings:
+        (folder / "settings.json").write_text(settings)
+    return RunFolder(folder)
+
+
+def test_the_newest_that_ended_well_is_taken(home: Path) -> None:
+    a_run(home, "1", 1.0)
+    good = a_run(home, "2", 2.0)
+    a_run(home, "3", 3.0, state="failed")
+    a_run(home, "4", 4.0, effect="spoils")
+    bad = a_run(home, "5", 5.0, state="failed")
+    assert last_good_like(bad) == good
+    assert last_good("train.py") == good
+    assert last_good("/home/u/train.py") == good
+
+
+def test_a_run_that_was_only_slow_is_good(home: Path) -> None:
+    slow = a_run(home, "1", 1.0, effect="slows")
+    assert last_good("train.py") == slow
+
+
+def test_other_scripts_and_later_runs_do_not_count(home: Path) -> None:
+    a_run(home, "1", 1.0, script="other.py")
+    bad = a_run(home, "2", 2.0, state="failed")
+    a_run(home, "3", 3.0)
+    assert last_good_like(bad) is None
+
+
+def test_trainings_are_alike_by_their_data_and_best_by_their_model(home: Path) -> None:
+    same = a_run(home, "1", 1.0, settings='{"data": "shapes", "model": "ssd_tiny"}')
+    other = a_run(home, "2", 2.0, settings='{"data": "shapes", "model": "retinanet_tiny"}')
+    assert last_good_like(a_run(home, "3", 3.0, "failed", settings='{"data": "shapes", "model": "ssd_tiny"}')) == same
+    assert last_good_like(a_run(home, "4", 4.0, "failed", settings='{"data": "shapes", "model": "faster_tiny"}')) == other
+    assert last_good_like(a_run(home, "5", 5.0, "failed", settings='{"data": "coco", "model": "ssd_tiny"}')) is None
+
+
+def test_a_run_that_lies_elsewhere_finds_its_neighbours(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("mine")
+    good = a_run(elsewhere, "z", 1.0)
+    assert last_good_like(a_run(elsewhere, "a", 2.0, state="failed")) == good

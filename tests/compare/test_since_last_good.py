@@ -1,0 +1,77 @@
+"""What the verdict on a failure carries: what changed since the last good run, where that explains it, and nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.compare.records import SCRIPT, changed, record, source
+from tests.programs import UNSTALL, write
+from unstall.compare.attribution import compared
+from unstall.compare.since_last_good import explained_lines
+
+OUT_OF_MEMORY = {"outcome": "failed", "cause": "host_memory_exhausted"}
+
+
+def lines(before: dict[str, Any], after: dict[str, Any], where: str | None = None) -> list[str]:
+    story = {"state": "failed", "verdicts": [{"cause": after["run"]["cause"], "where": where, "effect": "stops"}]}
+    return explained_lines(compared(before, after), before, after, story)
+
+
+def test_out_of_memory_is_explained_by_what_needs_more() -> None:
+    after = record(batch=64, run=OUT_OF_MEMORY, optimizer={"learning_rate": 0.01})
+    (line,) = lines(record(peak_mib=670), after)
+    assert line.startswith("batch 16 → 64: +")
+
+
+def test_nothing_is_said_where_nothing_is_explained() -> None:
+    assert lines(record(), record(run=OUT_OF_MEMORY)) == []
+    assert lines(record(), record(run=OUT_OF_MEMORY, optimizer={"learning_rate": 0.01})) == []
+
+
+def test_a_stall_at_a_line_that_changed_is_explained_by_it() -> None:
+    stuck = {"outcome": "stuck", "cause": "generator_blocked"}
+    after = record(run=stuck, sources=source(SCRIPT.replace("dataset.map(read, num", "dataset.map(fetch, num")))
+    (line,) = lines(record(), after, where="train.py:5")
+    assert line.startswith("train.py:5 changed: dataset = dataset.map(read")
+    assert lines(record(), after, where="other.py:5") == []
+
+
+def test_a_loss_that_broke_is_explained_by_what_entered_it() -> None:
+    run = {"outcome": "failed", "cause": "loss_not_finite"}
+    after = changed(record(run=run, optimizer={"learning_rate": 10.0}), figures={"not_finite_since_step": 3})
+    (line,) = lines(record(), after)
+    assert line.startswith("learning rate 0.001 → 10")
+
+
+PROGRAM = "import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n"
+
+
+def test_the_verdict_on_a_run_that_fails_carries_the_answer(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, PROGRAM, "train.py")
+    assert run(program).returncode == 0
+    program.write_text(PROGRAM.replace("SIZE = 10", "SIZE = 90_000_000"))
+    failed = run(program)
+    good, bad = sorted(own_home.iterdir())
+    line = "train.py:3 changed: SIZE = 10 → SIZE = 90_000_000"
+    assert f"since     the last good run, {good.name}:" in failed.stderr
+    assert f"· {line}" in failed.stderr
+    assert json.loads((bad / "story.json").read_text())["since_last_good"] == {"run": good.name, "lines": [line]}
+    assert line in html.unescape((bad / "report.html").read_text())
+
+
+def test_a_run_that_fails_as_the_last_one_was_good_says_nothing_of_it(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, f"{PROGRAM}import os, sys\nsys.exit(len(os.environ.get('FAILS', '')))\n", "train.py")
+    assert run(program).returncode == 0
+    assert "since" not in run(program, FAILS="yes").stderr
+
+
+def run(program: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [*UNSTALL, "run", "--", sys.executable, str(program)]
+    environment = {**os.environ, "COLUMNS": "200", **env}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
