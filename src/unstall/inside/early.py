@@ -86,18 +86,10 @@ class Waiting:
                 self.begin()
                 return getattr(module, name)(*args, **kwargs)
             except BaseException as error:
-                _hide_frames(error)
+                from unstall.inside.places import hide_ours  # loaded only when there is an error
+
+                hide_ours(error)
                 raise
 
         send.__name__ = send.__qualname__ = name
         return send
-
-
-def _hide_frames(error: BaseException) -> None:
-    """As `patching.unseen` does; loaded only when there is an error."""
-    try:
-        from unstall.inside.places import without_ours
-
-        error.__traceback__ = without_ours(error.__traceback__)
-    except Exception:  # the error itself matters more
-        pass

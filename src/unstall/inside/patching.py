@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from unstall.inside.places import without_ours
+from unstall.inside.places import hide_ours
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "_unstall_original"
@@ -41,10 +41,7 @@ def unseen(hook: Function) -> Function:
         try:
             return hook(*args, **kwargs)
         except BaseException as error:
-            try:
-                error.__traceback__ = without_ours(error.__traceback__)
-            except Exception:  # no room left on the stack, or a traceback of its own kind: the error itself matters more
-                pass
+            hide_ours(error)
             raise
 
     return call  # type: ignore[return-value]

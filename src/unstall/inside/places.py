@@ -109,6 +109,14 @@ def without_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
     return first
 
 
+def hide_ours(error: BaseException) -> None:
+    """Of the traceback that the error has by now."""
+    try:
+        error.__traceback__ = without_ours(error.__traceback__)
+    except Exception:  # no room left on the stack, or a traceback of the program's own kind: the error itself matters more
+        pass
+
+
 def _next_not_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_PROBE):
         traceback = traceback.tb_next
