@@ -12,6 +12,7 @@ from unstall.journal.events import (
     ChildSeen,
     ClusterSeen,
     HostSampled,
+    SignalSent,
     SourceRead,
     StackSampled,
     StallBegan,
@@ -137,15 +138,22 @@ def current_stall(journal: Journal) -> Stall | None:
     ended = journal.last(StallEnded)
     if began is None or (ended is not None and ended.at >= began.at):
         return None
-    samples = journal.since(StackSampled, began.since)
+    until = _asked_to_end(journal, began)
+    samples = [sample for sample in journal.since(StackSampled, began.since) if sample.at <= until]
+    hosts = [host for host in journal.since(HostSampled, began.since) if host.at <= until]
     return Stall(
         began=began,
-        seconds=max(0.0, journal.now - began.since),
+        seconds=max(0.0, min(journal.now, until) - began.since),
         samples=tuple(sample for sample in samples if sample.main),
         children=tuple(sample for sample in samples if not sample.main),
-        hosts=tuple(journal.since(HostSampled, began.since)),
-        threads=tuple(journal.since(ThreadsSeen, began.since)),
+        hosts=tuple(hosts),
+        threads=tuple(seen for seen in journal.since(ThreadsSeen, began.since) if seen.at <= until),
         relatives=tuple(journal.since(ChildSeen, began.since)),
         clusters=tuple(journal.since(ClusterSeen, began.since)),
         sources=tuple(journal.since(SourceRead, began.since)),
     )
+
+
+def _asked_to_end(journal: Journal, began: StallBegan) -> float:
+    """When somebody lost patience with it: what the program does from then on is its end, and no part of the stall."""
+    return next((sent.at for sent in journal.since(SignalSent, began.at)), float("inf"))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.diagnosis.builders import host, journal, lib, main, native, py, stacks, stalled, started, steps
+from tests.diagnosis.builders import T0, host, journal, lib, main, native, py, stacks, stalled, started, steps
 from unstall.diagnosis.causes import callback_blocked
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import Frame, ThreadStack
+from unstall.journal.events import Frame, SignalSent, ThreadStack
 from unstall.journal.reader import Journal
 
 PYTHON_LIB = "/usr/lib/python3.11"
@@ -42,6 +42,17 @@ def test_found_with_the_users_line_and_what_it_waits_for(by: str) -> None:
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "notify.py:12"
     assert "has not come back from on_epoch_end. It waits for the network in post at notify.py:12" in verdict.summary
+
+
+def test_found_also_when_somebody_lost_patience_and_the_program_cleans_up() -> None:
+    """Ctrl-C: the last sample shows the traceback being printed, and the CPU is used again."""
+    stood = [stacks(fit(*posts()), at=at) for at in (109, 110, 111)]
+    ends = stacks(main(lib("keras/src/utils/traceback_utils.py", "error_handler"), py("train.py", "<module>", 31)), at=113)
+    busy = [host(at, 1.0) for at in range(113, 140)]
+    events = [started(), steps(300, 380, at=100), stalled(since=100, at=108), *stood, *(host(at, 0.0) for at in range(101, 112))]
+    verdict = callback_blocked.examine(journal(*events, SignalSent(at=T0 + 112, signal=2), ends, *busy, now=140))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "notify.py:12"
 
 
 def test_clear_where_it_moves_or_works() -> None:

@@ -78,10 +78,16 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) ->
         evidence=tuple(
             each for each in (Evidence(claim, place, None, still.samples), stall.idleness(), stall.lateness()) if each is not None
         ),
-        do=(
-            *cures(still),
-            "give what the callback waits for a timeout, and catch its error",
-            "or hand it to a thread of its own, so that the training need not wait",
-        ),
+        do=_cures(still),
         where=place,
+    )
+
+
+def _cures(still: Still) -> tuple[str, ...]:
+    if (still.awaits or "").startswith(("/dev/pts/", "/dev/tty")):
+        return ("answer it at its terminal", "or leave input() out of a training that nobody sits beside")
+    return (
+        *cures(still),
+        "give what the callback waits for a timeout, and catch its error",
+        "or hand it to a thread of its own, so that the training need not wait",
     )
