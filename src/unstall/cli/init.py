@@ -31,10 +31,11 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     from unstall.report.progress import shown_progress
     from unstall.settings_sources import recipe_of
     from unstall.signals.device import DeviceSampler
+    from unstall.storage import located
     from unstall.training.suggesting import suggest
 
     json.refuse_unwritable(json_target)
-    if Path(out).exists():
+    if located(out).exists():
         raise WrongInput(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with shown_progress() as progress:
         data = read(path, format_name, progress, labels)
@@ -42,9 +43,9 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
         raise WrongInput(
             f"'{path}' has {len(data.examples):,} images and {len(data.classes)} classes: there is nothing to learn."
         )
-    suggested = suggest(data, str(Path(path).absolute()), has_card=bool(DeviceSampler().sample(set())))
+    suggested = suggest(data, str(located(path).absolute()), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
-        suggested.add("labels", str(Path(labels).absolute()))
+        suggested.add("labels", str(located(labels).absolute()))
     holds = f"{len(data.examples):,} images, {data.box_count:,} boxes, {len(data.classes)} classes"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {out}"
     recipe = recipe_of(suggested.values["model"])

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from unstall.storage.clients import client
-from unstall.storage.trying import Missing, Patience
+from unstall.storage.trying import Beyond, Missing, Patience
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -45,7 +46,10 @@ class Bucket:
             return b""
         limits = self._client.whole if start == 0 and end is None else {"start": start, "end": end}
         size = PART_BYTES if end is None else end - start
-        raw: bytes = self._try("read", key, lambda files, path: files._cat_file(path, **limits), size)
+        try:
+            raw: bytes = self._try("read", key, lambda files, path: files._cat_file(path, **limits), size)
+        except Beyond:
+            return b""
         return raw
 
     def read_large(self, key: str, size: int) -> Iterator[bytes]:
@@ -122,7 +126,7 @@ def _version(info: dict[str, Any]) -> str:
 
 def _changed(info: dict[str, Any]) -> float:
     at = info.get("mtime") or info.get("LastModified")
-    return float(at.timestamp()) if hasattr(at, "timestamp") else 0.0
+    return float(at.timestamp()) if isinstance(at, datetime) else 0.0
 
 
 def ahead(work: Callable[[T], U], things: Iterable[T], at_once: int = AT_ONCE) -> Iterator[U]:

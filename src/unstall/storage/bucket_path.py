@@ -22,6 +22,7 @@ from unstall.storage.trying import Missing
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
 
+PART_BYTES = 8 * 2**20  # up to here an object is read with one request
 READ_AHEAD_BYTES = 256 * 1024  # of a small read: an image's header, a line
 
 
@@ -139,11 +140,25 @@ class BucketPath(PosixPath):
     def read_bytes(self) -> bytes:
         return self.read_range(0, None)
 
+    def read_at_most(self, count: int) -> bytes:
+        """So many of its first bytes; a large object in parts, several at once."""
+        size = self.entry().size
+        if size <= PART_BYTES:
+            return self.read_bytes()[:count]
+        return b"".join(self.bucket.read_large(self.key, min(size, count)))
+
     def read_text(self, encoding: str | None = None, errors: str | None = None, newline: str | None = None) -> str:
         return self.read_bytes().decode(encoding or "utf-8", errors or "strict")
 
     def read_range(self, start: int, end: int | None) -> bytes:
         """The bytes from start up to end; fewer where it ends before."""
+        from unstall.storage.expecting import taken
+
+        expected = taken(self, start, end)
+        return self.read_now(start, end) if expected is None else expected
+
+    def read_now(self, start: int, end: int | None) -> bytes:
+        """Whether it was expected or not."""
         try:
             return self.bucket.read(self.key, start, end)
         except Missing:

@@ -45,6 +45,10 @@ class Missing(Exception):
     """There is nothing of this name."""
 
 
+class Beyond(Exception):
+    """It ends before the range that was asked for."""
+
+
 class Taken(Exception):
     """There is something of this name already, and it was to be new."""
 
@@ -80,9 +84,11 @@ class Patience:
             tries += 1
             try:
                 return attempt(2 * silence_s() + more_s)
-            except (Missing, Taken):
+            except (Beyond, Missing, Taken):
                 raise
             except self._failures as error:
+                if status_of(error) == 416:
+                    raise Beyond from error
                 cause = cause_of(error)
             now_s = pause_s * random.uniform(0.5, 1.0)  # so that many who failed together do not come back together
             if not cause.may_pass or time.monotonic() + now_s >= until:
@@ -109,7 +115,7 @@ class Patience:
 
 def cause_of(error: BaseException) -> Cause:
     """By the numbers of HTTP where an exception has one, else by its kind."""
-    status = _status_of(error)
+    status = status_of(error)
     if status is not None:
         return _by_status(status, error)
     chain = list(_chain(error))
@@ -144,7 +150,7 @@ def _is_expired(error: BaseException) -> bool:
     return any(word in str(error) for word in ("xpired", "InvalidToken", "Invalid Credentials", "InvalidAccessKeyId"))
 
 
-def _status_of(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
     for each in _chain(error):
         response = getattr(each, "response", None)  # botocore
         if isinstance(response, dict):

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unstall.errors import WrongInput
+from unstall.storage import located
 
 if TYPE_CHECKING:
     from unstall.data.example import DataSet
@@ -41,7 +42,7 @@ def format_module(name: str) -> ModuleType:
 
 def recognise(path: Path | str) -> str:
     """The name of the one format that fits."""
-    path = Path(path)
+    path = located(path)
     fitting = {name: found for name in format_names() if (found := format_module(name).recognise(path))}
     if len(fitting) == 1:
         return next(iter(fitting))
@@ -58,9 +59,9 @@ def read(
     path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
 ) -> DataSet:
     """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
-    path = Path(path)
+    path = located(path)
     module = format_module(format or recognise(path))
-    data: DataSet = module.read(path, progress=progress, labels=Path(labels) if labels else None)
+    data: DataSet = module.read(path, progress=progress, labels=located(labels) if labels else None)
     return data
 
 
