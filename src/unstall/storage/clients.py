@@ -7,6 +7,7 @@ other machines write to the same bucket.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -70,8 +71,20 @@ def client(scheme: str) -> Client:
             package, extra = PACKAGES[scheme]
             if find_spec(package) is None:
                 raise NotInstalled(f"{scheme}:// needs the package '{package}'. Install: pip install 'unstall[{extra}]'")
+            _start_loop()
             _clients[key] = _google() if scheme == "gs" else _amazon()
         return _clients[key]
+
+
+def _start_loop() -> None:
+    """fsspec's thread, deaf to signals: a program that waits for one in its main thread would else lose it to this one."""
+    from fsspec.asyn import get_loop
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        get_loop()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def forget_clients() -> None:

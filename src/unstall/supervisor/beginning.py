@@ -16,6 +16,7 @@ from unstall.plans import Kind, Verb
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
+from unstall.storage import is_bucket, located
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
 
@@ -40,6 +41,10 @@ def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Set
 
 def _found(name: str) -> RunFolder:
     """A folder that holds settings is a run, even where its journal was lost. `last` is the last that `unstall train` began."""
+    if is_bucket(name):
+        from unstall.storage.fetching import fetched_run
+
+        return fetched_run(name, with_checkpoint=True)
     folder = Path(name)
     if RunFolder(folder).settings_path.is_file():
         return RunFolder(folder.resolve())
@@ -88,12 +93,27 @@ def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> 
 
 def _made(out: str) -> RunFolder:
     _refuse_taken(out)
-    folder = Path(out).absolute()
+    folder = runs.folder_for(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    return RunFolder(folder)
+    run = RunFolder(folder)
+    if is_bucket(out):
+        run.keep_in(out)
+    return run
+
+
+def holds_run(out: str) -> bool:
+    """Whether a run was begun there; in a bucket, by any machine."""
+    if is_bucket(out):
+        return (located(out) / RunFolder(Path()).settings_path.name).is_file()
+    return RunFolder(Path(out)).settings_path.exists()
 
 
 def _refuse_taken(out: str) -> None:
+    if is_bucket(out):
+        located(out)  # refuses what cannot be one
+        if holds_run(out):
+            raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
+        return
     folder = Path(out)
     if RunFolder(folder).settings_path.exists():
         raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")

@@ -107,9 +107,8 @@ class Worker(threading.Thread):
                 )  # while it waits for the next it must not keep the arrays of this one from being used again
         except BucketFailed as failed:
             self.error = failed  # the consumer says it
-        except BaseException as error:
-            self.error = error
-            raise  # the interpreter shows it, and the consumer names it
+        finally:  # anything else is not caught: the interpreter shows it, and the consumer names it
+            self.error = self.error or sys.exc_info()[1]
 
 
 class Crew:
