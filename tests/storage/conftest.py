@@ -34,41 +34,41 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
-    emulators.skip_unless_installed("s3")
-    with emulators.server("s3") as address:
-        yield address
+def s3_proxy() -> Iterator[Proxy]:
+    yield from _served("s3")
 
 
 @pytest.fixture(scope="session")
-def gs_server() -> Iterator[str]:
-    emulators.skip_unless_installed("gs")
-    with emulators.server("gs") as address:
-        yield address
+def gs_proxy() -> Iterator[Proxy]:
+    yield from _served("gs")
 
 
-def _place(scheme: str, server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    from unstall.storage.bucket import forget_buckets
+def _served(scheme: str) -> Iterator[Proxy]:
+    emulators.skip_unless_installed(scheme)
+    with emulators.server(scheme) as address:
+        proxy = Proxy(address)
+        yield proxy
+        proxy.stop()
 
-    proxy = Proxy(server)
+
+def _place(scheme: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A client takes half a second to make: all tests but those in a hurry share one."""
+    proxy.heal()
     name = f"bucket-{next(_numbers)}"
-    emulators.make_bucket(scheme, server, name)
+    emulators.make_bucket(scheme, proxy.address, name)
     for variable, value in emulators.environment(scheme, proxy.address).items():
         monkeypatch.setenv(variable, value)
-    forget_buckets()
-    yield Place(scheme, name, proxy)
-    proxy.stop()
-    forget_buckets()
+    return Place(scheme, name, proxy)
 
 
 @pytest.fixture
-def amazon(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    yield from _place("s3", s3_server, monkeypatch)
+def amazon(s3_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return _place("s3", s3_proxy, monkeypatch)
 
 
 @pytest.fixture
-def google(gs_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    yield from _place("gs", gs_server, monkeypatch)
+def google(gs_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return _place("gs", gs_proxy, monkeypatch)
 
 
 @pytest.fixture(params=["amazon", "google"])
@@ -79,6 +79,11 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Little patience, so that a test of giving up takes seconds."""
+    from unstall.storage.bucket import forget_buckets
+
     monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "2.4")
+    forget_buckets()
+    yield
+    forget_buckets()

@@ -55,7 +55,10 @@ class Proxy:
         return made
 
     def heal(self) -> None:
+        """Whoever is being told nothing is let go."""
         self.faults.clear()
+        self.ended.set()
+        self.ended = threading.Event()
         self.seen.clear()
 
     def stop(self) -> None:

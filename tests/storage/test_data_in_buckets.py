@@ -8,16 +8,22 @@ import numpy as np
 import pytest
 
 from tests.data.making import picture, put
+from tests.preflight.contexts import context
 from tests.storage.conftest import Place
 from unstall.data import formats
 from unstall.data.check import check
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.formats import format_module
+from unstall.data.pack import pack
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.fetching import GAP_BYTES, joined
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
+from unstall.detectors.weights import weights_file
+from unstall.detectors.weights.description import Description, described
 from unstall.errors import BucketFailed, WrongInput
+from unstall.preflight.answers import Refuses
+from unstall.preflight.checks import bucket_speed, paths
 from unstall.storage import located
 from unstall.storage.copying import put_folder
 
@@ -104,3 +110,37 @@ def test_neighbours_are_read_with_one_request_and_others_are_not() -> None:
     near, next_to_it = ImageSource(path, 0, 100), ImageSource(path, 200, 100)
     far, elsewhere = ImageSource(path, 300 + GAP_BYTES + 1, 100), ImageSource(located("gs://bucket/val.record"), 0, 100)
     assert joined([far, next_to_it, elsewhere, near, near]) == [[near, next_to_it], [far], [elsewhere]]
+
+
+def test_a_set_of_small_files_is_packed_from_bucket_to_bucket(google: Place, on_disk: dict[str, Path]) -> None:
+    source = in_bucket(google, on_disk["yolo"])
+    target = google.path("packed")
+    packed = pack(source, target, shard_bytes=8000)
+    data = formats.read(target)
+    assert (data.format, len(data.examples), packed.written.lost) == ("tfrecord", COUNT, {})
+    assert len(list(target.glob("*.record"))) == packed.shards > 1
+
+
+def test_the_preflight_measures_a_bucket(amazon: Place, on_disk: dict[str, Path], tmp_path: Path) -> None:
+    asked = context(tmp_path, data=str(in_bucket(amazon, on_disk["coco"])))
+    facts = bucket_speed.look(asked).facts
+    assert facts["latency_s"] > 0 and facts["read_images_per_s"] > 0 and facts["has_small_files"]
+    assert 500 < facts["image_bytes"] < 50_000
+
+
+def test_the_preflight_says_where_a_path_leads_nowhere(amazon: Place, tmp_path: Path) -> None:
+    found = paths.look(context(tmp_path, data=f"{amazon.url}/not/there"))
+    assert isinstance(found, Refuses) and f"'{amazon.url}/not/there' is not there" in found.reason
+
+
+def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    description = Description("ssd_tiny", class_names=("cat",))
+    arrays = {"layer.weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    weights_file.write(f"{google.url}/best.safetensors", arrays, description)
+    checkpoint, said = described(f"{google.url}/best.safetensors")
+    assert said.class_names == ("cat",)
+    np.testing.assert_array_equal(checkpoint.tensors["layer.weight"].read(), arrays["layer.weight"])
+    google.proxy.seen.clear()
+    described(f"{google.url}/best.safetensors")
+    assert not [path for _, path in google.proxy.seen if "alt=media" in path]

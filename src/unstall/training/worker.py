@@ -93,6 +93,7 @@ class Worker:
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             start(backend)
+            self.interruption.listen_again()
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 
