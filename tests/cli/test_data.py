@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,13 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
     done = subprocess.run([sys.executable, "-c", WITHOUT.format(package=package)], capture_output=True, text=True, check=False)
     assert done.returncode == 5
     assert done.stderr == f"unstall: `unstall data` needs the package '{package}'. Install: pip install 'unstall[data]'\n"
+
+
+def test_small_files_are_packed_and_a_variable_that_is_not_set_is_refused(tmp_path: Path) -> None:
+    assert call("data", "shapes", str(tmp_path / "set"), "--images", "6", "--size", "64x64").returncode == 0
+    done = as_json("data", "pack", str(tmp_path / "set"), str(tmp_path / "packed"))
+    assert (done["images"], done["to"]["format"]) == (6, "tfrecord")
+    assert len(list((tmp_path / "packed").glob("*.record"))) == done["shards"]
+    refused = call("data", "pack", "gs://$NOT_SET_HERE/set", str(tmp_path / "other"))
+    assert refused.returncode == 2
+    assert "variable NOT_SET_HERE, which is not set" in refused.stderr
