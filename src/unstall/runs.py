@@ -255,6 +255,10 @@ def find(name: str) -> RunFolder:
         raise NoSuchRun(
             f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
         )
+    if bucket_home() and name != "last":
+        from unstall.storage.fetching import fetched_run
+
+        return fetched_run(f"{bucket_home()}/{name}")
     if not runs:
         raise NoSuchRun(f"There is no run '{name}', nor any other in {home()}. Start one: unstall run -- python train.py")
     recent = ", ".join(run.name for run in runs[-3:])

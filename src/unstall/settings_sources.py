@@ -18,7 +18,7 @@ from typing import Any
 from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings, as_plain, from_plain
-from unstall.storage.places import parts_of, unset_variable
+from unstall.storage.places import located, parts_of, unset_variable
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -46,7 +46,7 @@ class Resolved:
 def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     """`options` are those that were given, by the names of settings."""
     in_file, places = settings_file.read(file) if file else ({}, {})
-    in_file = {name: _absolute(name, value, Path(file or ".").resolve().parent) for name, value in in_file.items()}
+    in_file = {name: _absolute(name, value, located(file or ".").resolve().parent) for name, value in in_file.items()}
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
     is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}

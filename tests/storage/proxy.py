@@ -20,13 +20,14 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 class Fault:
     """What happens to the next requests that fit."""
 
-    kind: str  # status | reset | stall | cut (half of the answer, then silence) | slow
+    kind: str  # status | reset | stall | cut (half of the answer, then silence) | slow | late
     times: int = 10**9
     status: int = 503
     body: bytes = b""
     method: str = ""  # empty: any
     part_of_path: str = ""
     bytes_per_s: int = 0
+    after_s: float = 0.0
     met: int = field(default=0, init=False)
 
     def fits(self, method: str, path: str) -> bool:
@@ -38,6 +39,7 @@ class Proxy:
         self.upstream = urlsplit(upstream).netloc
         self.faults: list[Fault] = []
         self.seen: list[tuple[str, str]] = []  # method and path of every request
+        self.at_once = self.most_at_once = 0  # requests
         self.ended = threading.Event()
         self._lock = threading.Lock()
         proxy = self
@@ -60,11 +62,17 @@ class Proxy:
         self.ended.set()
         self.ended = threading.Event()
         self.seen.clear()
+        self.most_at_once = 0
 
     def stop(self) -> None:
         self.ended.set()
         self._server.shutdown()
         self._server.server_close()
+
+    def count(self, change: int) -> None:
+        with self._lock:
+            self.at_once += change
+            self.most_at_once = max(self.most_at_once, self.at_once)
 
     def next_fault(self, method: str, path: str) -> Fault | None:
         with self._lock:
@@ -89,6 +97,13 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def _do(self) -> None:
+        self.owner.count(1)
+        try:
+            self._answered()
+        finally:
+            self.owner.count(-1)
+
+    def _answered(self) -> None:
         body = self._raw = self._body()
         fault = self.owner.next_fault(self.command, self.path)
         if fault is not None and fault.kind == "status":
@@ -101,6 +116,8 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if fault is not None and fault.kind == "stall":
             return self._say_nothing()
+        if fault is not None:
+            self.owner.ended.wait(fault.after_s)
         if self._is_taken():
             return self._answer(412, {}, b'{"error": {"code": 412, "message": "conditionNotMet"}}')
         status, headers, answer = self._asked(body)

@@ -191,6 +191,26 @@ def test_a_watched_run_lies_in_the_bucket_when_it_has_ended(google: Place, tmp_p
     assert again.read_story() == RunFolder(folder).read_story()
 
 
+def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that keeps a run says what is wrong once, goes on, and has everything there in the end."""
+    monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "2.4")
+    monkeypatch.setenv("UNSTALL_KEEP_EVERY_S", "0.2")
+    amazon.proxy.fault(kind="status", status=503)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "events-inside-7.jsonl").write_bytes(b'{"event": "StepsEnded"}\n')
+    command = [sys.executable, "-m", "unstall.storage.keeping", str(run), str(target_of(amazon))]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stderr is not None
+    assert "cannot be kept in the bucket" in (first := process.stderr.readline()) and "HTTP 503" in first
+    amazon.proxy.heal()
+    while not (line := process.stderr.readline()).endswith("again.\n"):
+        assert "cannot be kept" in line  # the other part of the run
+    process.stdin.close()
+    assert process.wait(30) == 0
+    assert [size for _, size in segments(target_of(amazon) / "journal" / "events-inside-7.jsonl")] == [24]
+
+
 def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = runs.RunFolder(runs.folder_for(f"{amazon.url}/runs/first"))
     here.path.mkdir(parents=True)
@@ -203,6 +223,12 @@ def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeyp
     assert there.read_settings() == {"model": "ssd_tiny"}
     assert [path.name for path in there.checkpoints_path.iterdir()] == [name]
     assert there.bucket == f"{amazon.url}/runs/first"
+
+
+def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    target_of(amazon).joinpath("settings.json").write_text('{"model": "ssd_tiny"}')
+    monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
+    assert runs.find("first").read_settings() == {"model": "ssd_tiny"}
 
 
 def test_where_no_run_is_that_is_said(amazon: Place) -> None:

@@ -25,6 +25,7 @@ from unstall.storage.places import located
 EVERY_S = 5.0  # the journal and small files: so much is lost at most, when a machine is taken away
 CHECKPOINTS_EVERY_S = 1.0  # looked for; one that is there is on its way at once
 FINISHES_WITHIN_S = 60.0  # once it was asked to end; an outage may last longer than anybody waits
+AGAIN_AFTER_S = 1.0  # where the last attempt failed
 VARIABLE = "UNSTALL_KEEP_EVERY_S"
 
 
@@ -55,23 +56,27 @@ class Keeping:
     def _repeat(self, what: str, every_s: float, keep: Callable[[bool], None]) -> None:
         while True:
             at_last = self._ended.is_set()
-            self._try(what, lambda last=at_last: keep(last))  # type: ignore[misc]
-            if at_last:
+            is_kept = self._try(what, keep, at_last)
+            if at_last and is_kept:
                 return
-            self._ended.wait(every_s)
+            if at_last:
+                time.sleep(AGAIN_AFTER_S)  # until the time of the whole process is up
+            else:
+                self._ended.wait(every_s)
 
-    def _try(self, what: str, keep: Callable[[], None]) -> None:
+    def _try(self, what: str, keep: Callable[[bool], None], at_last: bool) -> bool:
         """An outage costs the copy for as long as it lasts, never the run."""
         try:
-            keep()
+            keep(at_last)
         except (UnstallError, OSError) as error:
             if what not in self._failed:
                 say(f"{what} cannot be kept in the bucket: {error} The run goes on, and it is tried again.")
             self._failed.add(what)
-            return
+            return False
         if what in self._failed:
             self._failed.discard(what)
             say(f"{what}: kept in {self._target} again.")
+        return True
 
     def _keep_small(self, at_last: bool) -> None:
         self._journals.keep()
