@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -52,7 +52,7 @@ def _served(scheme: str) -> Iterator[Proxy]:
 
 
 def _place(scheme: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """A client takes half a second to make: all tests but those in a hurry share one."""
+    """A client takes half a second to make: all tests share one."""
     proxy.heal()
     name = f"bucket-{next(_numbers)}"
     emulators.make_bucket(scheme, proxy.address, name)
@@ -79,11 +79,13 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Little patience, so that a test of giving up takes seconds."""
+def hurry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """From its call on there is little patience, so that a test of giving up takes seconds."""
     from unstall.storage.bucket import forget_buckets
 
-    monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "2.4")
-    forget_buckets()
-    yield
+    def begin() -> None:
+        monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "2.4")
+        forget_buckets()
+
+    yield begin
     forget_buckets()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -86,24 +87,26 @@ def test_what_passes_is_lived_through(where: str, fault: dict[str, object], requ
     assert path.read_bytes() == b"whole again"
 
 
-@pytest.mark.usefixtures("hurried")
-def test_a_server_that_stays_away_is_given_up_by_name_and_others_are_told_at_once(amazon: Place) -> None:
-    path = amazon.path("a.bin")
+def test_a_server_that_stays_away_is_given_up_by_name_and_others_are_told_at_once(
+    google: Place, hurry: Callable[[], None]
+) -> None:
+    path = google.path("a.bin")
     path.write_bytes(b"whole")
-    fault = amazon.proxy.fault(kind="status", status=503)
+    hurry()
+    fault = google.proxy.fault(kind="status", status=503)
     with pytest.raises(BucketFailed, match=rf"{path} cannot be read: the server is not available \(HTTP 503\); tried \d+ times"):
         path.read_bytes()
     asked = fault.met
     with pytest.raises(BucketFailed, match="cannot be listed"):
-        list(amazon.path("other").iterdir())
+        list(google.path("other").iterdir())
     assert fault.met == asked
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("kind", ["stall", "cut"])
-def test_silence_ends_by_itself_before_and_within_an_answer(google: Place, kind: str) -> None:
+def test_silence_ends_by_itself_before_and_within_an_answer(google: Place, kind: str, hurry: Callable[[], None]) -> None:
     path = google.path("a.bin")
     path.write_bytes(b"whole" * 1000)
+    hurry()
     google.proxy.fault(kind=kind)
     began = time.monotonic()
     with pytest.raises(BucketFailed, match=f"{path} cannot be read: the server falls silent"):

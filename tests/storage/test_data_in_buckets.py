@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -96,11 +97,11 @@ def test_images_are_checked_in_a_bucket(amazon: Place, tmp_path: Path) -> None:
     assert broken == {"b.jpg"}
 
 
-@pytest.mark.usefixtures("hurried")
 def test_a_bucket_that_goes_away_ends_the_batches_with_its_name_and_no_example_is_blamed(
-    google: Place, on_disk: dict[str, Path]
+    google: Place, on_disk: dict[str, Path], hurry: Callable[[], None]
 ) -> None:
     pipeline = Pipeline(formats.read(in_bucket(google, on_disk["coco"])), Settings(batch_size=4, height_px=64, width_px=64))
+    hurry()
     google.proxy.fault(kind="status", status=503, part_of_path="sets")
     with pytest.raises(BucketFailed, match=rf"{google.url}/sets/coco/.* cannot be read: the server is not available"):
         list(pipeline.batches())
