@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,13 +15,15 @@ import pytest
 
 from tests.storage.conftest import Place
 from unstall import runs
-from unstall.errors import BucketFailed, NoSuchRun
+from unstall.errors import BucketFailed, NoSuchRun, WrongInput
 from unstall.runs import RunFolder
+from unstall.settings import Settings
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.fetching import fetched_run
 from unstall.storage.kept_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
 from unstall.storage.kept_files import KeptFiles
 from unstall.storage.kept_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
+from unstall.supervisor.beginning import begin, holds_run
 
 
 @pytest.fixture(autouse=True)
@@ -81,8 +84,6 @@ def test_without_its_manifest_there_is_no_checkpoint(google: Place, tmp_path: Pa
 
 
 def test_the_manifest_comes_last_and_old_ones_go_by_theirs_first(amazon: Place, tmp_path: Path) -> None:
-    import shutil
-
     kept = KeptCheckpoints(tmp_path, target_of(amazon), nothing)
     old = checkpoint(tmp_path, 10)
     kept.keep()
@@ -105,6 +106,18 @@ def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Pl
     theirs.keep()
     with pytest.raises(BucketFailed, match="another process meanwhile: is the run trained on two machines"):
         ours.keep()
+
+
+def test_a_newer_one_of_another_machine_is_left_and_an_own_that_was_withdrawn_goes(amazon: Place, tmp_path: Path) -> None:
+    ours, theirs = (KeptCheckpoints(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
+    checkpoint(tmp_path / "ours", 10)
+    withdrawn = checkpoint(tmp_path / "ours", 20)
+    ours.keep()
+    newer = checkpoint(tmp_path / "theirs", 30)
+    theirs._put(newer)
+    shutil.rmtree(tmp_path / "ours" / "checkpoints" / withdrawn)
+    ours.keep()
+    assert complete(target_of(amazon) / "checkpoints") == ["step-000000030", "step-000000010"]
 
 
 def test_an_answer_that_was_lost_is_no_other_writer(google: Place, tmp_path: Path) -> None:
@@ -223,6 +236,18 @@ def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeyp
     assert there.read_settings() == {"model": "ssd_tiny"}
     assert [path.name for path in there.checkpoints_path.iterdir()] == [name]
     assert there.bucket == f"{amazon.url}/runs/first"
+
+
+def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
+    amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(model="ssd_tiny")
+    out = f"{amazon.url}/runs/same"
+    assert begin(settings, None, out, {}).bucket == out
+    assert holds_run(out)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
+    with pytest.raises(WrongInput, match=f"'{out}' holds a run already. Go on with it: unstall train --resume {out}"):
+        begin(settings, None, out, {})
 
 
 def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,10 +131,12 @@ class KeptCheckpoints:
                 ) from None
 
     def _delete_others(self, names: set[str]) -> None:
+        """Those that are older than ours, or were ours and have been withdrawn. A newer one that we have not put there is of
+        another machine, which has gone on with the run: this one may be the ghost."""
         by_step: dict[str, list[str]] = {}
         for entry in self._target.bucket.everything(self._target.key):
             step = entry.key.removeprefix(f"{self._target.key}/").partition("/")[0]
-            if step not in names and _NAME.fullmatch(step):
+            if step not in names and _NAME.fullmatch(step) and (step < max(names) or step in self._kept):
                 by_step.setdefault(step, []).append(entry.key)
         for keys in by_step.values():
             for key in sorted(keys, key=lambda each: not each.endswith(f"/{MANIFEST}")):
@@ -198,10 +200,8 @@ def _fetch(source: BucketPath, target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:
-        names = [name for name, _, _ in said["parts"]]
-        for raw, (name, file, size) in zip(
-            ahead(lambda each: (source / each).read_bytes(), names, AT_ONCE), said["parts"], strict=True
-        ):
+        fetched = ahead(lambda part: (source / part[0]).read_range(0, part[2]), said["parts"], AT_ONCE)
+        for raw, (name, file, size) in zip(fetched, said["parts"], strict=True):
             if len(raw) != size:
                 raise ValueError(f"{name} has {len(raw):,} bytes of {size:,}")
             with (aside / Path(file).name).open("ab") as out:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from unstall.storage.bucket import ahead
+from unstall.storage.bucket import Entry, ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import FOLDER as CHECKPOINTS
 from unstall.storage.kept_journal import FOLDER as JOURNAL
@@ -50,11 +50,18 @@ def files_of(run: Path) -> Iterator[tuple[str, Path]]:
 
 
 def fetch_files(source: BucketPath, run: Path) -> None:
-    names = [entry.key.removeprefix(f"{source.key}/") for entry in source.bucket.everything(source.key)]
-    wanted = [name for name in names if name.split("/")[0] not in FOLDERS_NOT_KEPT and ".." not in name.split("/")]
-    for name, raw in zip(wanted, ahead(lambda each: (source / each).read_bytes(), wanted, 8), strict=True):
-        path = run / name
+    def whole(entry: Entry) -> bytes:
+        return b"".join(source.bucket.read_large(entry.key, entry.size))
+
+    wanted = [entry for entry in source.bucket.everything(source.key) if _is_wanted(entry.key.removeprefix(f"{source.key}/"))]
+    for entry, raw in zip(wanted, ahead(whole, wanted, 4), strict=True):
+        path = run / entry.key.removeprefix(f"{source.key}/")
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f".{path.name}.part")
         aside.write_bytes(raw)
         aside.replace(path)
+
+
+def _is_wanted(name: str) -> bool:
+    parts = name.split("/")
+    return parts[0] not in FOLDERS_NOT_KEPT and ".." not in parts

@@ -70,11 +70,28 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
         run.write_settings(as_plain(settings), are_given=True)
         run.write_settings(as_plain(changed(settings, changes)))
         _journal(run, settings, changes)
+        _reserve(run)
     except OSError as error:
         raise NotPermitted(
             f"Cannot write the run to '{out or runs.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
+
+
+def _reserve(run: RunFolder) -> None:
+    """In the bucket, by the settings that must be new there: of two machines that begin the same run one is told so, and a bucket
+    that cannot be written shows now rather than after days."""
+    if not run.bucket:
+        return
+    from unstall.storage.bucket_path import BucketPath
+    from unstall.storage.trying import Taken
+
+    path = located(run.bucket) / run.settings_path.name
+    assert isinstance(path, BucketPath)
+    try:
+        path.bucket.write(path.key, run.settings_path.read_bytes(), must_be_new=True)
+    except Taken:
+        raise WrongInput(f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}") from None
 
 
 def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unstall.errors import WrongInput
-from unstall.storage import located
+from unstall.storage import is_bucket, located
 
 if TYPE_CHECKING:
     from unstall.data.example import DataSet
@@ -70,7 +70,7 @@ def _what_is_there(path: Path) -> str:
         return f"a file of {path.stat().st_size:,} bytes"
     kinds: Counter[str] = Counter()
     for entry in islice(path.rglob("*"), MOST_LISTED):
-        kinds["folders" if entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
+        kinds["folders" if not is_bucket(path) and entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
     return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6)) or "nothing"
 
 

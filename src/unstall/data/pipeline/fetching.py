@@ -16,7 +16,7 @@ from unstall.data.pipeline.cache import Cache
 from unstall.storage.bucket import AT_ONCE
 from unstall.storage.bucket_path import BucketPath, is_in_bucket
 
-MOST_BYTES = 256 * 2**20  # read and not yet taken, or on their way
+MOST_BYTES = 128 * 2**20  # read and not yet taken, or on their way
 GUESS_BYTES = 512 * 1024  # of an image whose size is not known before it is read
 GAP_BYTES = 512 * 1024  # between two images of a file: it is quicker to read over it than to ask twice
 MOST_READ_BYTES = 16 * 2**20  # with one request
