@@ -18,7 +18,7 @@ from typing import Any
 from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings, as_plain, from_plain
-from unstall.storage.places import located, parts_of, unset_variable
+from unstall.storage.places import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -147,7 +147,7 @@ def nearest(name: str, known: list[str]) -> str:
 def _absolute(name: str, value: Any, folder: Path) -> Any:
     """A path is meant from where it is written: the file's folder, or where one stands. A run may go on elsewhere.
 
-    A variable that is not set stays as it is written, so that it can be named. What cannot be a place in a bucket is refused.
+    A variable that is not set stays as it is written, so that it can be named; in a place in a bucket it is refused at once.
     """
     if name not in PATHS or not isinstance(value, str):
         return value
@@ -155,7 +155,7 @@ def _absolute(name: str, value: Any, folder: Path) -> Any:
     if not expanded or expanded.startswith("$"):
         return expanded
     if "://" in expanded:
-        if unset_variable(expanded) is None:
-            parts_of(expanded)
+        refuse_unset(expanded)
+        parts_of(expanded)
         return expanded
     return str(folder / expanded)

@@ -101,9 +101,9 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when its standard input does
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    target = located(arguments[1])
-    assert isinstance(target, BucketPath)
     try:
+        target = located(arguments[1])
+        assert isinstance(target, BucketPath)
         whole = Keeping(Path(arguments[0]), target).keep_until_ended()
     except UnstallError as error:
         say(str(error))

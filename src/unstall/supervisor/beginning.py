@@ -126,8 +126,8 @@ def holds_run(out: str) -> bool:
 
 
 def _refuse_taken(out: str) -> None:
+    located(out)  # refuses what cannot be a path
     if is_bucket(out):
-        located(out)  # refuses what cannot be one
         if holds_run(out):
             raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
         return
