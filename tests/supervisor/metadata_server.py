@@ -43,6 +43,13 @@ class MetadataServer:
         return self._values[name].encode().hex()[:16]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A listener that has ended is what some of these tests are about."""
+
+
 @contextmanager
 def metadata_server() -> Iterator[tuple[MetadataServer, str]]:
     """It, and its host:port."""
@@ -60,8 +67,7 @@ def metadata_server() -> Iterator[tuple[MetadataServer, str]]:
         def log_message(self, format: str, *arguments: object) -> None:
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield standing_in, f"127.0.0.1:{server.server_address[1]}"
