@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.storage import emulators
 from unstall.errors import WrongInput
 from unstall.storage import is_bucket, located
 from unstall.storage.bucket_path import BucketPath
@@ -88,3 +90,13 @@ def test_a_missing_package_is_named_with_what_installs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'unstall[gcs]'" in done.stdout
+
+
+@pytest.mark.parametrize("scheme", ["gs", "s3"])
+def test_the_clients_of_buckets_load_no_framework(scheme: str) -> None:
+    """They run in the supervisor's process, too."""
+    emulators.skip_unless_installed(scheme)
+    code = f"import sys; from unstall.storage.clients import client; client({scheme!r}); print(sorted({{'numpy', 'keras', 'torch'}} & set(sys.modules)))"
+    variables = {**os.environ, "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True, env=variables)
+    assert done.stdout.strip() == "[]"
