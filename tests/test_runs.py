@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from unstall import runs
 from unstall.errors import WrongInput
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, from_plain
