@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from unstall import runs
 from unstall.errors import WrongInput
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, from_plain
@@ -30,3 +31,13 @@ def test_broken_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(WrongInput, match=r"settings\.json': expected"):
         RunFolder(tmp_path).read_settings()
+
+
+def test_a_run_that_is_kept_in_a_bucket_lies_on_the_disk_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("UNSTALL_HOME", "gs://photos/watched/")
+    run = runs.create("train")
+    assert run.path.parent == tmp_path / "unstall" / "buckets" / "gs" / "photos" / "watched"
+    assert run.bucket == f"gs://photos/watched/{run.name}"
+    assert runs.find("last").path == run.path
+    assert runs.folder_for("s3://photos/../../etc") == tmp_path / "unstall" / "buckets" / "s3" / "photos" / "etc"

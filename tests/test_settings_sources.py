@@ -101,3 +101,13 @@ def test_what_may_be_changed_are_settings() -> None:
 
 def test_the_help_of_augment_names_every_one_there_is() -> None:
     assert f"of {', '.join(augment_names())}" == settings_file.meaning("augment")
+
+
+@pytest.mark.parametrize(("place", "named"), [("gs://$NOT_SET_HERE/set", "NOT_SET_HERE"), ("gs:///set", "names no bucket")])
+def test_a_bucket_that_cannot_be_one_is_refused_at_once(place: str, named: str) -> None:
+    with pytest.raises(WrongInput, match=named):
+        resolve({"data": place})
+
+
+def test_a_place_in_a_bucket_stays_as_it_is_written() -> None:
+    assert resolve({"data": "s3://photos/coco"}).settings.data == "s3://photos/coco"

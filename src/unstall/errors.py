@@ -5,7 +5,8 @@ UnstallError            1
 │   └── NoSuchRun       2   no run of this name or path
 ├── ProcessNotThere     3   the process to look at does not exist, or is no process of ours to see
 ├── NotPermitted        4   the system refuses; says which permission is missing and how to give it
-└── NotInstalled        5   an optional package is missing; says the command that installs it
+├── NotInstalled        5   an optional package is missing; says the command that installs it
+└── BucketFailed        6   a bucket cannot be reached, read or written; says which, what of it, and why
 """
 
 
@@ -31,3 +32,9 @@ class NotPermitted(UnstallError):
 
 class NotInstalled(UnstallError):
     exit_code = 5
+
+
+class BucketFailed(UnstallError):
+    """No OSError: that a bucket cannot be reached is no defect of one of its files, and must not be taken for one."""
+
+    exit_code = 6

@@ -3,6 +3,9 @@
 Folders lie in the user's state directory (`UNSTALL_HOME` changes it), not in the working folder: a program that lists
 its folder must see what it would see alone. Where no folder can be written, a temporary one is taken, and said.
 
+A run that is kept in a bucket (`UNSTALL_HOME` or --out is gs:// or s3://) has a folder on the disk all the same, and a file in it
+that says where its copy goes: the program writes to a disk, and never waits for a network.
+
 Standard library only, syntax of Python 3.9: it also runs inside the watched program.
 """
 
@@ -21,15 +24,35 @@ from unstall.errors import NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")
+KEPT_IN = "kept-in.txt"
+_BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 
 
 def home() -> Path:
-    """Where runs are kept."""
+    """Where runs are kept, on the disk."""
     explicit = os.environ.get("UNSTALL_HOME")
     if explicit:
-        return Path(explicit)
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "unstall" / "runs"
+        return folder_for(explicit)
+    return _state() / "runs"
+
+
+def bucket_home() -> str:
+    """The bucket in which runs are kept, too; empty: none."""
+    explicit = os.environ.get("UNSTALL_HOME", "").rstrip("/")
+    return explicit if _BUCKET.fullmatch(explicit) else ""
+
+
+def folder_for(place: str) -> Path:
+    """The folder itself; for a place in a bucket, the one on the disk that stands for it."""
+    if not _BUCKET.fullmatch(place):
+        return Path(place)
+    scheme, _, name = place.rstrip("/").partition("://")
+    parts = [part for part in name.split("/") if part not in {"", ".", ".."}]
+    return _state().joinpath("buckets", scheme, *parts)
+
+
+def _state() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
 
 
 @dataclass(frozen=True)
@@ -160,9 +183,23 @@ class RunFolder:
             raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
         return plain
 
+    # --- of a run that is kept in a bucket, too ---
+
+    @property
+    def bucket(self) -> str:
+        """gs://… or s3://… of its copy; empty: it has none."""
+        try:
+            return (self.path / KEPT_IN).read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""
+
+    def keep_in(self, bucket: str) -> None:
+        write_whole(self.path / KEPT_IN, bucket.rstrip("/") + "\n")
+
     def remove_if_empty(self) -> None:
         """For a run that could not start."""
         try:
+            (self.path / KEPT_IN).unlink(missing_ok=True)
             self.path.rmdir()
         except OSError:
             return
@@ -192,7 +229,10 @@ def create(label: str) -> RunFolder:
         folder = home() / (name if number == 0 else f"{name}-{number + 1}")
         try:
             folder.mkdir(parents=True, exist_ok=False)
-            return RunFolder(folder)
+            run = RunFolder(folder)
+            if bucket_home():
+                run.keep_in(f"{bucket_home()}/{folder.name}")
+            return run
         except FileExistsError:
             continue
         except OSError:
@@ -210,7 +250,11 @@ def list_runs() -> list[RunFolder]:
 
 
 def find(name: str) -> RunFolder:
-    """A run by path, by name, by the beginning of a name, or `last`."""
+    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there."""
+    if _BUCKET.fullmatch(name):
+        from unstall.storage.fetching import fetched_run
+
+        return fetched_run(name)
     as_path = Path(name)
     if ("/" in name or as_path.is_absolute() or name in {".", ".."}) and as_path.is_dir():
         if not any(as_path.glob("events-*.jsonl")):
@@ -226,6 +270,10 @@ def find(name: str) -> RunFolder:
         raise NoSuchRun(
             f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
         )
+    if bucket_home() and name != "last":
+        from unstall.storage.fetching import fetched_run
+
+        return fetched_run(f"{bucket_home()}/{name}")
     if not runs:
         raise NoSuchRun(f"There is no run '{name}', nor any other in {home()}. Start one: unstall run -- python train.py")
     recent = ", ".join(run.name for run in runs[-3:])

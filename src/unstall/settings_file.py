@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from unstall import settings
 from unstall.errors import WrongInput
+from unstall.storage import located
 
 UNITS = {
     "": 1,
@@ -43,7 +44,7 @@ MOST_BYTES = 2**20  # of a settings file
 
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'."""
-    path = Path(path)
+    path = located(path)
     text = _text_of(path)
     try:
         stored = tomllib.loads(text)

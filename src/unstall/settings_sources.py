@@ -18,6 +18,7 @@ from typing import Any
 from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings, as_plain, from_plain
+from unstall.storage.places import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -45,7 +46,7 @@ class Resolved:
 def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
     """`options` are those that were given, by the names of settings."""
     in_file, places = settings_file.read(file) if file else ({}, {})
-    in_file = {name: _absolute(name, value, Path(file or ".").resolve().parent) for name, value in in_file.items()}
+    in_file = {name: _absolute(name, value, located(file or ".").resolve().parent) for name, value in in_file.items()}
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
     is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
@@ -146,11 +147,15 @@ def nearest(name: str, known: list[str]) -> str:
 def _absolute(name: str, value: Any, folder: Path) -> Any:
     """A path is meant from where it is written: the file's folder, or where one stands. A run may go on elsewhere.
 
-    A variable that is not set stays as it is written, so that it can be named.
+    A variable that is not set stays as it is written, so that it can be named; in a place in a bucket it is refused at once.
     """
     if name not in PATHS or not isinstance(value, str):
         return value
     expanded = os.path.expandvars(os.path.expanduser(value))  # noqa: PTH111 (with the variables, as one)
-    if not expanded or "://" in expanded or expanded.startswith("$"):
+    if not expanded or expanded.startswith("$"):
+        return expanded
+    if "://" in expanded:
+        refuse_unset(expanded)
+        parts_of(expanded)
         return expanded
     return str(folder / expanded)

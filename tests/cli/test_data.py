@@ -86,3 +86,13 @@ def test_a_split_has_the_other_name_that_everyone_gives_it(tmp_path: Path) -> No
     )
     shown = as_json("data", "show", str(tmp_path / "set"), "--split", "valid", "--out", str(tmp_path / "sheet.png"))
     assert len(shown["examples"]) == 1
+
+
+def test_small_files_are_packed_and_a_variable_that_is_not_set_is_refused(tmp_path: Path) -> None:
+    assert call("data", "shapes", str(tmp_path / "set"), "--images", "6", "--size", "64x64").returncode == 0
+    done = as_json("data", "pack", str(tmp_path / "set"), str(tmp_path / "packed"))
+    assert (done["images"], done["to"]["format"]) == (6, "tfrecord")
+    assert len(list((tmp_path / "packed").glob("*.record"))) == done["shards"]
+    refused = call("data", "pack", "gs://$NOT_SET_HERE/set", str(tmp_path / "other"))
+    assert refused.returncode == 2
+    assert "variable NOT_SET_HERE, which is not set" in refused.stderr

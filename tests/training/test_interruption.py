@@ -123,3 +123,29 @@ def test_a_second_ctrl_c_ends_it_at_once() -> None:
     started.send_signal(signal.SIGINT)
     started.communicate(timeout=30)
     assert started.returncode == 128 + signal.SIGINT
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("listens_again", [True, False], ids=["again", "before_only"])
+def test_it_hears_of_an_end_that_jax_would_keep_for_itself(listens_again: bool) -> None:
+    """`jax.distributed.initialize` puts a handler of its own in place of ours; the second case shows that it still does."""
+    started = program(f"""
+        import socket
+        import jax
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        jax.distributed.initialize(f"127.0.0.1:{{port}}", num_processes=1, process_id=0)
+        if {listens_again}:
+            interruption.listen_again()
+        print("ready", flush=True)
+        until = time.monotonic() + 1.5
+        while not interruption.is_asked and time.monotonic() < until:
+            time.sleep(0.01)
+        print("heard" if interruption.is_asked else "deaf", flush=True)
+        import os
+        os._exit(0)
+    """)
+    started.send_signal(signal.SIGTERM)
+    wait_for(started, "heard" if listens_again else "deaf")
+    assert started.wait(10) == 0

@@ -6,8 +6,6 @@ precision-recall curves and a table of what is taken for what.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import Learning, answer, backend_option, data_format_options, json_option, weights_option
@@ -43,6 +41,7 @@ def command(
     from unstall.report import json
     from unstall.report.progress import shown_progress
     from unstall.report.score_text import show_score
+    from unstall.storage import located
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -61,9 +60,9 @@ def command(
     if png_target:
         from unstall.report.score_plots import write_plots
 
-        write_plots(plain, Path(png_target))
+        write_plots(plain, located(png_target))
     if html_target:
         from unstall.report.score_page import write_score
 
-        write_score(plain, Path(html_target))
+        write_score(plain, located(html_target))
     answer(plain, json_target, show_score)

@@ -33,10 +33,11 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     from unstall.report.progress import shown_progress
     from unstall.settings_sources import recipe_of
     from unstall.signals.device import DeviceSampler
+    from unstall.storage import located
     from unstall.training.suggesting import suggest
 
     json.refuse_unwritable(json_target)
-    if Path(out).exists():
+    if located(out).exists():
         raise WrongInput(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with shown_progress() as progress:
         data = read(path, format_name, progress, labels)
@@ -65,6 +66,10 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
 
 def _plain_path(path: str) -> str:
     """From the root, so that it holds wherever the training is begun; without `..`, which only reads badly."""
+    from unstall.storage import is_bucket, located
+
+    if is_bucket(path):
+        return str(located(path))
     return str(Path(path).resolve() if ".." in Path(path).parts else Path(path).absolute())
 
 

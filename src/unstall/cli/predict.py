@@ -5,8 +5,6 @@ Images, or folders of them. Each is drawn with its boxes into the folder --out; 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import Learning, answer, backend_option, json_option, weights_option
@@ -40,6 +38,7 @@ def command(
     from unstall.report import json
     from unstall.report.detections import draw, show
     from unstall.report.progress import shown_progress
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     data = data_set_of(images)
@@ -52,6 +51,6 @@ def command(
 
         result = predict(Detecting(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:
-            draw(data, result, Path(out), progress)
+            draw(data, result, located(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}
     answer(plain, json_target, show)

@@ -22,8 +22,6 @@ from unstall.settings_options import ByGroups, setting_options
 @json_option("the answers")
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, **settings: Any) -> None:
-    from pathlib import Path
-
     from unstall import runs
     from unstall.preflight.preflight import preflight
     from unstall.report import json
@@ -35,7 +33,7 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     json.refuse_unwritable(json_target)
     wanted = resolve(given(settings), config).settings
     with shown_progress() as progress:
-        plain = preflight(wanted, Path(out) if out else runs.home(), quick, progress)
+        plain = preflight(wanted, runs.folder_for(out) if out else runs.home(), quick, progress)
     answer(plain, json_target, show_preflight)
     if plain["answer"] == "refuses":
         sys.exit(1)

@@ -6,8 +6,6 @@ shown as far as it has come. At the end of `unstall run` the page is written by 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import json_option
@@ -15,21 +13,20 @@ from unstall.cli import json_option
 
 @click.command("report", help=__doc__)
 @click.argument("run", default="last", metavar="[RUN]")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="PATH", help="Where to write it; else report.html in the run folder."
-)
+@click.option("--out", metavar="PATH", help="Where to write it; else report.html in the run folder.")
 @click.option("--open", "is_to_open", is_flag=True, help="Open it in the browser.")
 @json_option("the same story")
-def command(run: str, out: Path | None, is_to_open: bool, json_target: str | None) -> None:
+def command(run: str, out: str | None, is_to_open: bool, json_target: str | None) -> None:
     from unstall import runs
     from unstall.report import html, json, text
     from unstall.report.progress import shown_progress
     from unstall.report.reading import read_whole
+    from unstall.storage import located
 
     folder = runs.find(run)
     with shown_progress() as progress:
         story = read_whole(folder, progress)
-    target = out or folder.report_path
+    target = located(out) if out else folder.report_path
     html.write_run(story, target)
     if json_target:
         json.write({**story, "report": str(target)}, json_target)

@@ -40,6 +40,7 @@ def command(
     from unstall.report.sweep_plots import show_sweep, write_plot, write_sweep
     from unstall.settings_options import given
     from unstall.settings_sources import resolve
+    from unstall.storage import located
 
     for target in (json_target, png_target, html_target):
         json.refuse_unwritable(target)
@@ -54,7 +55,7 @@ def command(
         with tempfile.TemporaryDirectory(prefix="unstall-sweep-") as aside:
             plain = sweep(wanted, least, most, steps, Path(aside), progress)
     if png_target:
-        write_plot(plain, Path(png_target))
+        write_plot(plain, located(png_target))
     if html_target:
-        write_sweep(plain, Path(html_target))
+        write_sweep(plain, located(html_target))
     answer(plain, json_target, show_sweep)

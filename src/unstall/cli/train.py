@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 @click.command("train", cls=ByGroups, help=__doc__)
 @click.option("--resume", metavar="RUN", help="Go on with this run: a name from `unstall runs`, a folder, or 'last'.")
 @click.option("--out", metavar="FOLDER", help="Keep the run there, rather than in the state directory.")
+@click.option(
+    "--go-on", is_flag=True, help="Go on with the run in --out if there is one, else begin it: for engines that restart."
+)
 @click.option("--no-repair", is_flag=True, help="End at the first fault, with its cause.")
 @click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
 @click.option("--force", is_flag=True, help="Begin although the preflight refuses.")
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 def command(
     resume: str | None,
     out: str | None,
+    go_on: bool,
     no_repair: bool,
     dry_run: bool,
     force: bool,
@@ -60,6 +64,8 @@ def command(
     options = given(settings)
     if no_repair:
         options["most_repairs"] = 0
+    if go_on:
+        resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)
     run = None
     if resume is not None:
@@ -75,6 +81,16 @@ def command(
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
     sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target, board))
+
+
+def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
+    """The same command begins a run and goes on with it: what was begun has its settings."""
+    from unstall.errors import WrongInput
+    from unstall.supervisor.beginning import holds_run
+
+    if out is None or resume is not None:
+        raise WrongInput("--go-on: expected together with --out, which names the run, and without --resume.")
+    return (out, None, None) if holds_run(out) else (None, out, config)
 
 
 def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
@@ -93,15 +109,13 @@ def _looked_before(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
-    from pathlib import Path
-
     from unstall import runs
     from unstall.preflight.preflight import preflight
     from unstall.report.preflight_text import show_preflight
     from unstall.report.progress import shown_progress
     from unstall.report.text import console
 
-    folder = run.path if run is not None else Path(out) if out else runs.home()
+    folder = run.path if run is not None else runs.folder_for(out) if out else runs.home()
     with shown_progress() as progress:
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":

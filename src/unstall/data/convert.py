@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
+from unstall.storage import is_bucket
+from unstall.storage.copying import whole_at
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ def convert(
 def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progress: Progress | None = None) -> Written:
     """Written beside its place and moved there when it is whole: a folder of that name is complete, or not there."""
     refuse_taken(target)
+    if is_bucket(target):  # which has no way to rename: what is there grows file by file, from a whole copy
+        with whole_at(target) as local:
+            return replace(write_aside(data, local, to, False, progress), path=target)
     aside = target.absolute().parent / f".{target.absolute().name}.unfinished"
     try:
         aside.mkdir(parents=True)

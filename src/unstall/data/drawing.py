@@ -14,6 +14,7 @@ import numpy.typing as npt
 from unstall.data.example import Example, ImageSource
 from unstall.data.images import BROKEN, LARGEST_BYTES, LARGEST_PIXELS
 from unstall.errors import WrongInput
+from unstall.storage.copying import whole_at
 
 Picture = npt.NDArray[np.uint8]
 
@@ -133,7 +134,8 @@ def sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
 
 def save(picture: Any, target: Path) -> None:
     try:
-        picture.save(target)
+        with whole_at(target) as local:
+            picture.save(local)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise WrongInput(f"Cannot write the picture to '{target}': {why}. Expected a path that ends in .png or .jpg.") from None

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from unstall.storage.bucket_path import BucketPath
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -43,9 +45,16 @@ class ImageSource:
     length: int | None = None  # None: to the end of the file
 
     def read(self) -> bytes:
+        if isinstance(self.path, BucketPath):
+            return self.path.read_range(*self.range)
         with self.path.open("rb") as file:
             file.seek(self.offset)
             return file.read() if self.length is None else file.read(self.length)
+
+    @property
+    def range(self) -> tuple[int, int | None]:
+        """From where to where in the file; None: to its end."""
+        return self.offset, None if self.length is None else self.offset + self.length
 
 
 def no_boxes() -> Floats:

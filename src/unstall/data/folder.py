@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from unstall.storage.bucket_path import BucketPath
+
 How = Literal["found", "case", "missing", "climbs", "foreign"]
 MISSING: Final = "missing"
 COMPANION = "._"  # macOS lays ._a.jpg beside a.jpg on foreign disks and in archives: nothing that belongs to a data set
@@ -37,7 +39,8 @@ class _Listing:
 class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._prefix = f"{os.path.abspath(root).rstrip('/')}/"  # noqa: PTH100  (resolve() would follow links)
+        at = str(root) if isinstance(root, BucketPath) else os.path.abspath(root)  # noqa: PTH100  (resolve() would follow links)
+        self._prefix = f"{at.rstrip('/')}/"
         self._listings: dict[str, _Listing | None] = {}
 
     def find(self, base: str, text: str) -> Resolved:
@@ -63,8 +66,8 @@ class Folder:
 
     def inside(self, base: str, text: str) -> str | None:
         """The path relative to the root; None where it leads out of it. An absolute path may lead into the root."""
-        if text.startswith("/"):
-            text = posixpath.normpath(text)
+        if text.startswith("/") or "://" in text:
+            text = posixpath.normpath(text) if text.startswith("/") else text
             if not text.startswith(self._prefix):
                 return None
             base, text = "", text[len(self._prefix) :]
@@ -90,26 +93,34 @@ class Folder:
     def walk(self, path: str = "", endings: Iterable[str] = ()) -> Iterator[str]:
         """Plain files in it and in the folders within, relative to the root. Each folder once: no link leads in circles."""
         waiting = [(path, 0)]
-        seen: set[tuple[int, int]] = set()
+        seen: set[object] = set()
         endings = tuple(endings)
         while waiting:
             current, depth = waiting.pop()
-            try:
-                status = (self.root / current).stat()
-            except (OSError, ValueError):
+            one = self._identity(current)
+            if one is None or one in seen or depth > DEEPEST:
                 continue
-            if (status.st_dev, status.st_ino) in seen or depth > DEEPEST:
-                continue
-            seen.add((status.st_dev, status.st_ino))
+            seen.add(one)
             for name in self.files(current, endings):
                 yield posixpath.join(current, name)
             waiting += [(posixpath.join(current, name), depth + 1) for name in reversed(self.folders(current))]
+
+    def _identity(self, path: str) -> object:
+        """Of a folder, however it was reached; None where there is none. A bucket has no links."""
+        if isinstance(self.root, BucketPath):
+            return path
+        try:
+            status = (self.root / path).stat()
+        except (OSError, ValueError):
+            return None
+        return status.st_dev, status.st_ino
 
     def _listing(self, path: str) -> _Listing | None:
         if path == ".":
             path = ""
         if path not in self._listings:
-            self._listings[path] = _list(self._prefix + path)
+            in_bucket = isinstance(self.root, BucketPath)
+            self._listings[path] = _list_in_bucket(self.root / path) if in_bucket else _list(self._prefix + path)
         return self._listings[path]
 
     def _without_case(self, inside: str) -> str:
@@ -139,6 +150,16 @@ def _match(name: str, names: frozenset[str], folded: dict[str, str]) -> str:
         return name
     other = folded.get(name.lower(), "")
     return other if other in names else ""
+
+
+def _list_in_bucket(path: Path) -> _Listing | None:
+    assert isinstance(path, BucketPath)
+    found = path.listed()
+    if found is None:
+        return None
+    files = frozenset(entry.key.rpartition("/")[2] for entry in found if not entry.is_folder)
+    folders = frozenset(entry.key.rpartition("/")[2] for entry in found if entry.is_folder)
+    return _Listing(files, folders, {name.lower(): name for name in (*files, *folders)})
 
 
 def _list(path: str) -> _Listing | None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+
+from unstall.storage.bucket_path import BucketPath
 
 if TYPE_CHECKING:  # it brings NumPy, which the watcher does without
     from unstall.data.example import ImageSource
 
 FIRST_BYTES = 4096  # enough for every format but a JPEG with a large profile or thumbnail before its size
+IN_BUCKET_BYTES = 32 * 1024  # a second request would take longer than more bytes
 MOST_SEGMENTS = 1_000  # of a JPEG before its size: a real one has a dozen
 # Start of frame in a JPEG: C0 to CF, but for C4 (tables), C8 (reserved) and CC (arithmetic tables).
 FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -27,10 +31,25 @@ class Header:
 def header(source: ImageSource) -> Header:
     """Of a file that cannot be opened, nothing is known."""
     try:
+        if isinstance(source.path, BucketPath):
+            return _header_in_bucket(source)
         with source.path.open("rb") as file:
             return header_within(file, source.offset)
     except OSError:
         return Header("")
+
+
+def asked_of(source: ImageSource) -> tuple[Path, int, int]:
+    """For `expecting`: what `header` will ask a bucket for."""
+    return source.path, source.offset, source.offset + min(IN_BUCKET_BYTES, source.length or IN_BUCKET_BYTES)
+
+
+def _header_in_bucket(source: ImageSource) -> Header:
+    """With one request; the whole image is read only where its size stands behind a large thumbnail."""
+    assert isinstance(source.path, BucketPath)
+    _, start, end = asked_of(source)
+    found = header_of_bytes(source.path.read_range(start, end))
+    return header_of_bytes(source.read()) if found.kind and not found.width else found
 
 
 def header_of_bytes(data: bytes) -> Header:

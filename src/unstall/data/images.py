@@ -23,9 +23,11 @@ import numpy.typing as npt
 
 from unstall.data.checked import ImageFacts
 from unstall.data.example import Example, ImageSource
+from unstall.storage.bucket_path import BucketPath
 
 LARGEST_PIXELS = 178_956_970  # beyond this Pillow refuses too: a few bytes that unfold to half a gigabyte
 LARGEST_BYTES = 1 << 29  # of an encoded image; it is held in memory to be decoded
+IN_BUCKET = 24  # threads: they wait for the bucket, not for a core
 BLOCK = 16  # images for one task of a thread
 THUMBNAIL = (36, 32)
 _KINDS = (
@@ -61,13 +63,23 @@ def kind_of(data: bytes) -> str:
 def look(source: ImageSource) -> ImageFacts:
     """Never raises: what is wrong with an image is a fact about it."""
     try:
-        length = source.length if source.length is not None else source.path.stat().st_size - source.offset
+        data, length = (None, _length(source)) if not isinstance(source.path, BucketPath) else _read_in_bucket(source)
         if length > LARGEST_BYTES:
             return ImageFacts(length, "", error=f"{length:,} bytes, at most {LARGEST_BYTES:,} are decoded", is_refused=True)
-        data = source.read()
+        data = source.read() if data is None else data
     except OSError as error:
         return ImageFacts(0, "", error=f"cannot be read: {error.strerror or error}")
     return look_at_bytes(data)
+
+
+def _length(source: ImageSource) -> int:
+    return source.length if source.length is not None else source.path.stat().st_size - source.offset
+
+
+def _read_in_bucket(source: ImageSource) -> tuple[bytes, int]:
+    """With one request: to ask for its size first would take as long again."""
+    data = source.read()
+    return data, len(data)
 
 
 def look_at_bytes(data: bytes) -> ImageFacts:
@@ -90,12 +102,18 @@ def look_at_all(
         return [(row, look(source)) for row in block if (source := examples[row].image) is not None]
 
     found: dict[int, ImageFacts] = {}
-    with warnings.catch_warnings(), ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+    threads = threads or (IN_BUCKET if _is_in_bucket(examples, rows) else len(os.sched_getaffinity(0)))
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")  # what Pillow would print of an image becomes a fact about it
         for done in pool.map(look_at_block, blocks):
             found.update(done)
             advance(len(done))
     return found
+
+
+def _is_in_bucket(examples: Sequence[Example], rows: Sequence[int]) -> bool:
+    first = examples[rows[0]].image if rows else None
+    return first is not None and isinstance(first.path, BucketPath)
 
 
 # --- JPEG ---

@@ -10,16 +10,18 @@ import numpy as np
 from unstall.data.example import DataSet, Example, ImageSource, Origin, no_boxes
 from unstall.data.reading import IMAGE_ENDINGS
 from unstall.errors import WrongInput
+from unstall.storage import located
+from unstall.storage.bucket_path import is_in_bucket
 
 MOST_IMAGES = 1_000_000
 
 
 def data_set_of(paths: Sequence[str | Path]) -> DataSet:
     """An example without boxes for each. What is in a folder is told by the endings of its files."""
-    examples = [_example(path) for each in paths for path in _images(Path(each))]
+    examples = [_example(path) for each in paths for path in _images(located(each))]
     if len(examples) > MOST_IMAGES:
         raise WrongInput(f"{len(examples):,} images; at most {MOST_IMAGES:,} are taken at once.")
-    return DataSet(Path(paths[0]), "images", (), (), examples)
+    return DataSet(located(paths[0]), "images", (), (), examples)
 
 
 def _images(path: Path) -> Iterator[Path]:
@@ -30,7 +32,8 @@ def _images(path: Path) -> Iterator[Path]:
         raise WrongInput(
             f"'{path}': expected an image or a folder of images. There is {'something else' if path.exists() else 'nothing'}."
         )
-    found = sorted(each for each in path.rglob("*") if each.suffix.lower() in IMAGE_ENDINGS and each.is_file())
+    named = (each for each in path.rglob("*") if each.suffix.lower() in IMAGE_ENDINGS)
+    found = sorted(each for each in named if is_in_bucket(each) or each.is_file())
     if not found:
         raise WrongInput(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_ENDINGS))}.")
     yield from found

@@ -13,6 +13,7 @@ from pathlib import Path
 from unstall.data.example import Finding, Origin
 from unstall.data.folder import MISSING, Folder, Resolved
 from unstall.errors import WrongInput
+from unstall.storage.bucket_path import BucketPath
 
 IMAGE_ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
@@ -94,11 +95,18 @@ def read_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
 
 
 def read_bytes_of_plain(path: Path, count: int) -> bytes:
+    if isinstance(path, BucketPath):
+        return path.read_range(0, count) if count <= MOST_TEXT_BYTES + 1 else path.read_at_most(count)
     if not path.is_file():  # a pipe or a device would be waited for
         raise FileNotFoundError(errno.ENOENT, "there is no such plain file", str(path))
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size  # Python sets aside as much memory as it is asked to read
         return file.read(min(count, size))
+
+
+def asked_of(path: Path, most: int = MOST_TEXT_BYTES) -> tuple[Path, int, int]:
+    """For `expecting`: what `read_bytes` will ask a bucket for."""
+    return path, 0, most + 1
 
 
 def first_bytes(path: Path, count: int = 4096) -> bytes:

@@ -50,7 +50,8 @@ def is_record_file(path: Path) -> bool:
 def read(path: Path) -> Iterator[Record | Broken]:
     """Every record that is whole. One with a wrong checksum is passed over; where its length is wrong, the file ends."""
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
         index = offset = 0
         while offset < size:
             head = file.read(HEAD_BYTES)

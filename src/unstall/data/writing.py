@@ -16,6 +16,7 @@ from unstall.data.example import DataSet, Example, Flags, ImageSource
 from unstall.data.headers import header
 from unstall.data.reading import IMAGE_ENDINGS
 from unstall.report.progress import Progress
+from unstall.storage.bucket_path import is_in_bucket
 
 MOST_NAME_CHARACTERS = 120  # of one part of a path: at most 255 bytes fit, and four bytes make a character
 ENDINGS = {"jpeg": ".jpg", "png": ".png", "gif": ".gif", "bmp": ".bmp", "webp": ".webp", "tiff": ".tif"}
@@ -75,12 +76,14 @@ class Writing:
         """Whether it is there now. An image that cannot be read is lost; a disk that cannot be written to is an error."""
         self.make_folder(target.parent)
         try:
-            source.path.open("rb").close()
+            in_bucket = source.read() if is_in_bucket(source.path) else None
+            if in_bucket is None:
+                source.path.open("rb").close()
         except OSError:
             self.lose("images that could not be read")
             return False
-        if source.length is not None or source.offset:
-            target.write_bytes(source.read())
+        if in_bucket is not None or source.length is not None or source.offset:
+            target.write_bytes(source.read() if in_bucket is None else in_bucket)
         elif not (self.link and _linked(source.path, target)):
             shutil.copyfile(source.path, target)
         return True

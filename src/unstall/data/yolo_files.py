@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
-from unstall.data.example import Example, Flags
-from unstall.data.reading import Unparsable, lines_of, quoted, read_text
+from unstall.data import headers
+from unstall.data.example import Example, Flags, ImageSource
+from unstall.data.folder import Folder
+from unstall.data.reading import Unparsable, asked_of, lines_of, quoted, read_text
+from unstall.storage.expecting import Asked
 
 MOST_YAML_BYTES = 1 << 20  # 10,000 names of classes; the parser is slow
 NO_SPLITS = frozenset(
@@ -152,6 +155,26 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def label_file(image: str) -> str:
+    """labels/a.txt of images/a.jpg: the last folder of that name is exchanged; else the text file beside the image."""
+    folder, _, name = image.rpartition("/")
+    parts = folder.split("/") if folder else []
+    if "images" in parts:
+        last = len(parts) - 1 - parts[::-1].index("images")
+        parts[last] = "labels"
+    return "/".join([*parts, f"{name.rpartition('.')[0]}.txt"])
+
+
+def asked(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
+    """What will be read of each image, where it lies in a bucket: its labels, then its header."""
+    for image in images:
+        if image:
+            labels = folder.find("", label_file(image)).path
+            if labels:
+                yield asked_of(folder.root / labels)
+            yield headers.asked_of(ImageSource(folder.root / image))
 
 
 # --- as they are written ---

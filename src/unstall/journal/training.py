@@ -60,6 +60,14 @@ class CheckpointRefused(Event):
 
 
 @dataclass(frozen=True)
+class PreemptionNoticed(Event):
+    """The machine will be taken away, as its cloud has said; the worker was asked to save and end."""
+
+    source: str = ""  # the server that said so
+    what: str = ""  # preempted | maintenance-event
+
+
+@dataclass(frozen=True)
 class UpdateSkipped(Event):
     """The loss or the gradient of a step was not finite, so its update was not applied."""
 

@@ -12,6 +12,8 @@ import unstall
 from unstall.data.example import DataSet
 from unstall.runs import write_whole
 from unstall.settings import Settings
+from unstall.storage import located
+from unstall.storage.bucket_path import BucketPath
 
 MOST_KEPT = 50  # findings of other data sets; the oldest go
 
@@ -45,11 +47,17 @@ def _name(data: DataSet, settings: Settings) -> str:
     """A hash of everything that the result depends on."""
     files = {data.path, *(example.image.path for example in data.examples if example.image is not None)}
     files |= {data.path / example.origin.file for example in data.examples} | (
-        {Path(settings.labels)} if settings.labels else set()
+        {located(settings.labels)} if settings.labels else set()
     )
-    facts = [(str(path), *_facts(path)) for path in sorted(files)]
+    facts = _in_bucket(data.path) if isinstance(data.path, BucketPath) else [(str(path), *_facts(path)) for path in sorted(files)]
     told = json.dumps([unstall.__version__, data.format, list(data.classes), len(data.examples), facts])
     return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+def _in_bucket(path: BucketPath) -> list[tuple[str, int, str]]:
+    """All that lies there, by one listing: to ask for each file alone would take an hour."""
+    folder = path if path.is_dir() else path.parent
+    return sorted((entry.key, entry.size, entry.version) for entry in folder.bucket.everything(folder.key))
 
 
 def _facts(path: Path) -> tuple[int, int]:

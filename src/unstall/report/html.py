@@ -14,6 +14,7 @@ from unstall.journal.writer import finite
 from unstall.report import dress, text
 from unstall.report.learned import as_data
 from unstall.report.score_text import number
+from unstall.storage import is_bucket
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -78,6 +79,9 @@ def write_page(template: str, target: Path, **values: Any) -> None:
 
 def _write(page: str, target: Path) -> None:
     """Aside first and then renamed, so that nobody sees half a page."""
+    if is_bucket(target):
+        target.write_text(page, encoding="utf-8", errors="backslashreplace")
+        return
     aside = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         if target.exists() and not target.is_file():  # a pipe or a device

@@ -9,6 +9,7 @@ from typing import Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
+from unstall.storage import is_bucket, located
 
 
 def write(story: dict[str, Any], target: str) -> None:
@@ -21,14 +22,16 @@ def write(story: dict[str, Any], target: str) -> None:
         sys.stdout.flush()
         return
     try:
-        Path(target).write_text(text + "\n", encoding="utf-8")
+        located(target).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise _refused(target, error) from None
 
 
 def refuse_unwritable(target: str | None) -> None:
     """Says so before a run that may take days, rather than after it. Leaves nothing behind."""
-    path = Path(target or "-")
+    path = located(target or "-")
+    if is_bucket(path):
+        return  # whether it may be written shows when it is
     existed = path.exists()
     if target in {None, "-"} or (existed and not path.is_file() and not path.is_dir()):
         return  # a pipe or a device: to open it for a try might block

@@ -6,7 +6,14 @@ import time
 from typing import TYPE_CHECKING
 
 from unstall.diagnosis.diagnose import Diagnosis
-from unstall.journal.events import CheckpointFailed, CheckpointRefused, ProcessEnded, TrainingBegan, TrainingEnded
+from unstall.journal.events import (
+    CheckpointFailed,
+    CheckpointRefused,
+    PreemptionNoticed,
+    ProcessEnded,
+    TrainingBegan,
+    TrainingEnded,
+)
 from unstall.plans import Fault, Plan, step_reached
 from unstall.supervisor import early_signs
 from unstall.supervisor.launch import Launched
@@ -34,11 +41,13 @@ class Bedside:
             None  # a fault whose treatment can wait for the end of an epoch, and since when
         )
         self._said: set[str] = set()
+        self._is_told_to_leave = False
         self._diagnosis: Diagnosis | None = None
 
     def look(self) -> None:
         diagnosis = self.watch.tick()
-        if self.launched.is_asked_to_end:
+        self._end_if_machine_goes()
+        if self.launched.is_asked_to_end or self._course.notice.came is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._say_of_checkpoints()
@@ -84,6 +93,15 @@ class Bedside:
         return self._diagnosis if self._diagnosis is not None else self.watch.examine()
 
     # --- ending it ---
+
+    def _end_if_machine_goes(self) -> None:
+        """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
+        notice = self._course.notice
+        if notice.came is not None and not self._is_told_to_leave:
+            self._is_told_to_leave = True
+            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.came.source, what=notice.came.what))
+            self._say_once("notice", f"{notice.came.words}: the worker saves and ends, so that the run goes on elsewhere.")
+            self.launched.stop(SAVES_WITHIN_S)
 
     def _end_if_hung(self) -> None:
         stall = self.watch.stall

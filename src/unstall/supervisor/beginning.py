@@ -17,6 +17,7 @@ from unstall.plans import Kind, Verb
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
+from unstall.storage import is_bucket, located
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
 
@@ -41,6 +42,10 @@ def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Set
 
 def _found(name: str) -> RunFolder:
     """A folder that holds settings is a run, even where its journal was lost. `last` is the last that `unstall train` began."""
+    if is_bucket(name):
+        from unstall.storage.fetching import fetched_run
+
+        return fetched_run(name, with_checkpoint=True)
     folder = Path(name)
     if RunFolder(folder).settings_path.is_file():
         return RunFolder(folder.resolve())
@@ -66,11 +71,28 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
         run.write_settings(as_plain(settings), are_given=True)
         run.write_settings(as_plain(changed(settings, changes)))
         _journal(run, settings, changes)
+        _reserve(run)
     except OSError as error:
         raise NotPermitted(
             f"Cannot write the run to '{out or runs.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
+
+
+def _reserve(run: RunFolder) -> None:
+    """In the bucket, by the settings that must be new there: of two machines that begin the same run one is told so, and a bucket
+    that cannot be written shows now rather than after days."""
+    if not run.bucket:
+        return
+    from unstall.storage.bucket_path import BucketPath
+    from unstall.storage.trying import Taken
+
+    path = located(run.bucket) / run.settings_path.name
+    assert isinstance(path, BucketPath)
+    try:
+        path.bucket.write(path.key, run.settings_path.read_bytes(), must_be_new=True)
+    except Taken:
+        raise WrongInput(f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}") from None
 
 
 def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:
@@ -89,12 +111,27 @@ def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> 
 
 def _made(out: str) -> RunFolder:
     _refuse_taken(out)
-    folder = Path(out).absolute()
+    folder = runs.folder_for(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    return RunFolder(folder)
+    run = RunFolder(folder)
+    if is_bucket(out):
+        run.keep_in(out)
+    return run
+
+
+def holds_run(out: str) -> bool:
+    """Whether a run was begun there; in a bucket, by any machine."""
+    if is_bucket(out):
+        return (located(out) / RunFolder(Path()).settings_path.name).is_file()
+    return RunFolder(Path(out)).settings_path.exists()
 
 
 def _refuse_taken(out: str) -> None:
+    located(out)  # refuses what cannot be a path
+    if is_bucket(out):
+        if holds_run(out):
+            raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
+        return
     folder = Path(out)
     if RunFolder(folder).settings_path.exists():
         raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")

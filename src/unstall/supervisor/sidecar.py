@@ -13,19 +13,21 @@ from unstall.runs import RunFolder
 def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
+    from unstall.supervisor.keeping import kept_in_bucket
     from unstall.supervisor.supervisor import Teller, Wishes
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))
     watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid())))
     teller = Teller(run, Wishes(quiet=quiet))
-    while is_alive(pid):
-        diagnosis = watch.tick()
-        if diagnosis is not None:
-            teller.tell_if_new(watch, diagnosis)
-        time.sleep(TICK_S)
-    # How it ended only its parent knows.
-    teller.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
+    with kept_in_bucket(run, teller.complain):
+        while is_alive(pid):
+            diagnosis = watch.tick()
+            if diagnosis is not None:
+                teller.tell_if_new(watch, diagnosis)
+            time.sleep(TICK_S)
+        # How it ended only its parent knows.
+        teller.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
 
 
 def is_alive(pid: int) -> bool:

@@ -21,6 +21,7 @@ from unstall.report import json as json_report
 from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
+from unstall.supervisor.keeping import kept_in_bucket
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.recording import Recorder
 from unstall.supervisor.reporting import keep_record, told_exactly, write_report
@@ -50,6 +51,12 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
         run.remove_if_empty()
         raise
     teller = Teller(run, wishes)
+    with kept_in_bucket(run, teller.complain):
+        _watch_to_the_end(launched, watch, teller, run, wishes)
+    return launched.end_as_it_ended()
+
+
+def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: runs.RunFolder, wishes: Wishes) -> None:
     while launched.wait(TICK_S) is None:
         diagnosis = watch.tick()
         if diagnosis is not None and teller.tell_if_new(watch, diagnosis) and wishes.stop_on_stall and teller.is_stuck:
@@ -61,7 +68,6 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
         confirm(run)
         diagnosis = watch.examine()
     teller.tell_the_end(watch, diagnosis)
-    return launched.end_as_it_ended()
 
 
 def show_on_board(run: runs.RunFolder, wishes: Wishes) -> None:

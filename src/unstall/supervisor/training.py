@@ -24,7 +24,9 @@ from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.supervisor import checkpoints, remembered
 from unstall.supervisor.alone import alone_with
 from unstall.supervisor.bedside import Bedside
+from unstall.supervisor.keeping import kept_in_bucket
 from unstall.supervisor.launch import Launched
+from unstall.supervisor.notice import Notice
 from unstall.supervisor.supervisor import Teller, Wishes, show_on_board, start
 from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
 from unstall.supervisor.watch import TICK_S
@@ -43,12 +45,17 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
         is_quiet = wishes.quiet or wishes.json_target == "-"
         course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
-        while True:
-            bedside = course.start_worker()
-            while bedside.launched.wait(TICK_S) is None:
-                bedside.look()
-            if not course.repair(bedside) or Launched.end_is_wanted():
-                return course.end(bedside)
+        with kept_in_bucket(run, course.teller.complain), course.notice.listened_to():
+            return _trained(course)
+
+
+def _trained(course: Course) -> int:
+    while True:
+        bedside = course.start_worker()
+        while bedside.launched.wait(TICK_S) is None:
+            bedside.look()
+        if not course.repair(bedside) or course.end_is_wanted(bedside):
+            return course.end(bedside)
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,7 @@ class Course:
         self.teller = Teller(run, wishes)
         self._writer = JournalWriter(run.journal_path("watcher", os.getpid()))
         self._mask: set[int] | None = None
+        self.notice = Notice()
         self._machine = remembered.machine()
 
     # --- the worker ---
@@ -110,7 +118,7 @@ class Course:
 
     def _fault(self, bedside: Bedside) -> Fault | None:
         ended, diagnosis = bedside.finish()
-        if bedside.is_done or self._end_is_wanted(bedside):
+        if bedside.is_done or self.end_is_wanted(bedside):
             return None
         return bedside.stopped_for or fault_of(self.patient(bedside), ended, bedside.step(), diagnosis)
 
@@ -196,11 +204,11 @@ class Course:
 
     def resume_command(self) -> str:
         known = self.run.path.parent == remembered.path().parent
-        return f"unstall train --resume {shlex.quote(self.run.name if known else str(self.run.path))}"
+        return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
-    def _end_is_wanted(self, bedside: Bedside) -> bool:
-        """Somebody has asked for it; the worker heard of it, or was gone already."""
-        return bedside.launched.is_asked_to_end or Launched.end_is_wanted()
+    def end_is_wanted(self, bedside: Bedside) -> bool:
+        """Somebody has asked for it, or the machine is taken away; the worker heard of it, or was gone already."""
+        return bedside.launched.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
 
     def end(self, bedside: Bedside) -> int:
         ended = bedside.launched.ended
@@ -208,7 +216,7 @@ class Course:
         bedside.tell_the_end()
         if bedside.is_done:
             return endings.DONE
-        if self._end_is_wanted(bedside):
+        if self.end_is_wanted(bedside):
             self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
             return endings.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)

@@ -15,6 +15,8 @@ from unstall.backends import running_backend
 from unstall.backends.exporting import refuse_unloadable
 from unstall.detectors.detector import Detector
 from unstall.errors import UnstallError, WrongInput
+from unstall.storage import is_bucket, located
+from unstall.storage.copying import whole_at
 from unstall.training.detecting import Detecting
 
 FORMATS = {"savedmodel": "tf_saved_model", "onnx": "onnx", "litert": "litert"}
@@ -26,7 +28,11 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
     """What was written: the shapes that go in and come out. The batch is of fixed size, as everything in a detector is."""
     if detector.settings.precision != "float32":
         raise WrongInput(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
-    out = Path(out)
+    target_path = located(out)
+    if is_bucket(target_path):
+        with whole_at(target_path) as local:
+            return {**export(detector, target, local, batch), "out": str(target_path)}
+    out = target_path
     if out.exists() and target == "savedmodel":
         raise WrongInput(f"'{out}' is there already. Expected a folder that is not.")
     model = Detecting(detector)

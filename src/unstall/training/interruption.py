@@ -32,6 +32,7 @@ class Interruption:
     def __init__(self) -> None:
         self.asked_at: float | None = None  # monotonic
         self._wakes = self._may_leave = 0
+        self._writing: int | None = None
         self.before_leaving: Callable[[float], object] = lambda seconds: None  # given so long to bring things to an end
 
     @property
@@ -45,7 +46,16 @@ class Interruption:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in SIGNALS:
             signal.signal(number, self._handle)
+        self._writing = writing
         threading.Thread(target=self._listen, args=(reading,), name="unstall-signals", daemon=True).start()
+
+    def listen_again(self) -> None:
+        """In the main thread, after anything that may have put a handler of its own in our place: `jax.distributed.initialize`
+        does, for SIGTERM, below Python, where it cannot be seen. Costs microseconds."""
+        if self._writing is not None:
+            signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+            for number in SIGNALS:
+                signal.signal(number, self._handle)
 
     @contextmanager
     def wakes(self) -> Iterator[None]:

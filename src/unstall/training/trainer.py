@@ -68,6 +68,7 @@ class Trainer:
         self.keep_unless_kept()
 
     def learn_epoch(self, batches: Iterator[Batch]) -> None:
+        self.interruption.listen_again()
         telling.epoch_began(self.at.epoch)
         while self.at.step_in_epoch < self.at.steps_per_epoch:
             self.learn_batch(batches)

@@ -17,7 +17,7 @@ from unstall.backends import memory_errors
 from unstall.backends.compiled import keep_compiled
 from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
-from unstall.errors import UnstallError
+from unstall.errors import BucketFailed, UnstallError
 from unstall.inside import begin as probing
 from unstall.inside import probe
 from unstall.journal.events import MemoryExhausted, TrainingEnded
@@ -41,6 +41,8 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         with missing_packages_named("unstall train", "data,tensorflow"):
             ending = worker.train()
     except UnstallError as error:
+        if isinstance(error, BucketFailed):
+            telling.failed(error)  # it may pass: whoever treats the run is to know of what it died
         say(f"unstall: {error}")
         return error.exit_code
     if ending == INTERRUPTED:
@@ -93,6 +95,7 @@ class Worker:
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             start(backend, takes_card=True)
+            self.interruption.listen_again()
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 

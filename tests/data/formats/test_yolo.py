@@ -10,7 +10,7 @@ import pytest
 from tests.data.making import finding, picture, problems, put
 from unstall.data import formats
 from unstall.data.checked import box_origin
-from unstall.data.formats.yolo import label_file
+from unstall.data.yolo_files import label_file
 from unstall.errors import WrongInput
 
 BOX = "0 0.5 0.5 0.25 0.5\n"

@@ -40,11 +40,12 @@ def command(
     from unstall.report.data_text import show_check
     from unstall.report.progress import shown_progress
     from unstall.report.text import console
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     json.refuse_unwritable(html_target)
     if copy is not None:
-        refuse_unsafe(Path(path), Path(copy))
+        refuse_unsafe(located(path), located(copy))
     with shown_progress() as progress:
         report = check(read(path, format_name, progress, labels), not no_images, progress)
     plain = as_plain(report)
@@ -53,9 +54,9 @@ def command(
     if html_target:
         from unstall.report.data_page import write_check
 
-        write_check(report, Path(html_target))
+        write_check(report, located(html_target))
     if copy is not None:
-        plain["fixed"] = _write_copy(report, Path(copy), quiet=json_target == "-")
+        plain["fixed"] = _write_copy(report, located(copy), quiet=json_target == "-")
     if json_target:
         json.write(plain, json_target)
     if report.breaks:

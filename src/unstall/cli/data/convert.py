@@ -22,16 +22,15 @@ from unstall.cli import json_option
 def command(
     source: str, target: str, to: str, format_name: str | None, labels: str | None, link: bool, json_target: str | None
 ) -> None:
-    from pathlib import Path
-
     from unstall.data.convert import convert
     from unstall.report import json, written
     from unstall.report.progress import shown_progress
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     with shown_progress() as progress:
-        label_file = Path(labels) if labels else None
-        done = convert(Path(source), Path(target), to, format_name, label_file, link, progress)
+        label_file = located(labels) if labels else None
+        done = convert(located(source), located(target), to, format_name, label_file, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import data_format_options, json_option
@@ -38,6 +36,7 @@ def command(
     from unstall.data.showing import chosen
     from unstall.report import json
     from unstall.report.progress import shown_progress
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     with shown_progress() as progress:
@@ -49,7 +48,7 @@ def command(
             pictures.append((example.name, with_boxes(example, data.classes, side)))
             if progress is not None:
                 progress("drawing", number + 1, len(rows))
-        save(sheet(pictures, min(columns, len(rows)), side), Path(out))
+        save(sheet(pictures, min(columns, len(rows)), side), located(out))
     if json_target:
         shown = [{"example": data.examples[row].name, "boxes": data.examples[row].count} for row in rows]
         json.write({"path": path, "picture": out, "examples": shown}, json_target)

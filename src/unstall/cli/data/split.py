@@ -36,21 +36,20 @@ def command(
     link: bool,
     json_target: str | None,
 ) -> None:
-    from pathlib import Path
-
     from unstall.data import formats
     from unstall.data.convert import refuse_taken, write_aside
     from unstall.data.split import checked_shares, divide
     from unstall.report import json, written
     from unstall.report.progress import shown_progress
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     shares = {"train": train, "val": val, "test": test}
     checked_shares(shares)
-    refuse_taken(Path(out))
+    refuse_taken(located(out))
     with shown_progress() as progress:
         data = divide(formats.read(path, format_name, progress, labels), shares, abs(seed))
-        done = write_aside(data, Path(out), to or data.format, link, progress)
+        done = write_aside(data, located(out), to or data.format, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":

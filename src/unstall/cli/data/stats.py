@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import data_format_options, json_option
@@ -34,6 +32,7 @@ def command(
     from unstall.report.data_text import show_stats
     from unstall.report.progress import shown_progress
     from unstall.report.text import console
+    from unstall.storage import located
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -47,10 +46,10 @@ def command(
     if png_target:
         from unstall.report.data_plots import write_plots
 
-        write_plots(data, told, Path(png_target))
+        write_plots(data, told, located(png_target))
     if html_target:
         from unstall.report.data_page import write_stats
 
-        write_stats(data, told, Path(html_target))
+        write_stats(data, told, located(html_target))
     if json_target != "-":
         show_stats(told, console())

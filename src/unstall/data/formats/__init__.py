@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unstall.errors import WrongInput
+from unstall.storage import is_bucket, located
 
 if TYPE_CHECKING:
     from unstall.data.example import DataSet
@@ -41,7 +42,7 @@ def format_module(name: str) -> ModuleType:
 
 def recognise(path: Path | str) -> str:
     """The name of the one format that fits."""
-    path = Path(path)
+    path = located(path)
     fitting = {name: found for name in format_names() if (found := format_module(name).recognise(path))}
     if len(fitting) == 1:
         return next(iter(fitting))
@@ -58,9 +59,9 @@ def read(
     path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
 ) -> DataSet:
     """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
-    path = Path(path)
+    path = located(path)
     module = format_module(format or recognise(path))
-    data: DataSet = module.read(path, progress=progress, labels=Path(labels) if labels else None)
+    data: DataSet = module.read(path, progress=progress, labels=located(labels) if labels else None)
     return data
 
 
@@ -69,7 +70,7 @@ def _what_is_there(path: Path) -> str:
         return f"a file of {path.stat().st_size:,} bytes"
     kinds: Counter[str] = Counter()
     for entry in islice(path.rglob("*"), MOST_LISTED):
-        kinds["folders" if entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
+        kinds["folders" if not is_bucket(path) and entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
     return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6)) or "nothing"
 
 

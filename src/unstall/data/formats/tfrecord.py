@@ -262,7 +262,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
                 writing.lose("boxes of images that are not there or have no known size", example.count)
                 continue
             kept = writing.holdable(example)
-            records.write(files[example.split], _encoded(data, example, str(name), image, size, kept, numbers))
+            records.write(files[example.split], encoded(data, example, str(name), image, size, kept, numbers))
     labelmap.write(path / "label_map.pbtxt", data.classes, numbers)
     return dict(writing.lost)
 
@@ -274,7 +274,7 @@ def _image_bytes(example: Example) -> bytes | None:
         return None
 
 
-def _encoded(
+def encoded(
     data: DataSet, example: Example, name: str, image: bytes, size: tuple[int, int], kept: Flags, numbers: list[int]
 ) -> bytes:
     classes = example.classes[kept].tolist()

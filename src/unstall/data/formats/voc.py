@@ -51,6 +51,7 @@ from unstall.data.reading import (
     Names,
     Notes,
     Unparsable,
+    asked_of,
     find_in,
     first_bytes,
     lines_of,
@@ -63,6 +64,7 @@ from unstall.data.writing import Writing, annotated_size, tidy
 from unstall.data.xml_lines import MOST_XML_BYTES, Element
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
+from unstall.storage.expecting import expecting
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
@@ -184,6 +186,10 @@ class _Reader:
         return DataSet(self.folder.root, "voc", tuple(classes), tuple(numbers), self.examples, findings, files)
 
     def read_part(self, part: _Part) -> None:
+        with expecting(self.folder.root, (asked_of(self.folder.root / file, MOST_XML_BYTES) for file in part.annotations)):
+            self._read_annotations(part)
+
+    def _read_annotations(self, part: _Part) -> None:
         splits = self._read_splits(part)
         used: set[str] = set()
         for file in part.annotations:

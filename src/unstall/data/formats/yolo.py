@@ -57,9 +57,20 @@ from unstall.data.reading import (
     split_name,
 )
 from unstall.data.writing import Writing, image_size
-from unstall.data.yolo_files import Label, Settings, is_settings, labels_text, read_labels, read_settings, settings_text
+from unstall.data.yolo_files import (
+    Label,
+    Settings,
+    asked,
+    is_settings,
+    label_file,
+    labels_text,
+    read_labels,
+    read_settings,
+    settings_text,
+)
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
+from unstall.storage.expecting import expecting
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
@@ -120,16 +131,6 @@ def _label_folders(folder: Folder) -> list[str]:
 def _has_labels_beside_images(folder: Folder) -> bool:
     images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_ENDINGS)}
     return any(text.rpartition(".")[0] in images for text in folder.walk("", [".txt"]))
-
-
-def label_file(image: str) -> str:
-    """labels/a.txt of images/a.jpg: the last folder of that name is exchanged; else the text file beside the image."""
-    folder, _, name = image.rpartition("/")
-    parts = folder.split("/") if folder else []
-    if "images" in parts:
-        last = len(parts) - 1 - parts[::-1].index("images")
-        parts[last] = "labels"
-    return "/".join([*parts, f"{name.rpartition('.')[0]}.txt"])
 
 
 # --- reading ---
@@ -206,12 +207,13 @@ class _Reader:
             found = [(_name_of(image), _split_of(image), Resolved(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
-        for number, (name, split, resolved) in enumerate(found):
-            if self._progress:
-                self._progress("reading labels", number, len(found))
-            counts[split] = counts.get(split, 0) + 1
-            if not self._add_example(name, split, resolved):
-                without.setdefault(split, []).append(self.examples[-1])
+        with expecting(self.folder.root, asked(self.folder, [resolved.path for _, _, resolved in found])):
+            for number, (name, split, resolved) in enumerate(found):
+                if self._progress:
+                    self._progress("reading labels", number, len(found))
+                counts[split] = counts.get(split, 0) + 1
+                if not self._add_example(name, split, resolved):
+                    without.setdefault(split, []).append(self.examples[-1])
         for split, examples in without.items():
             if len(examples) == counts[split]:
                 message = f"No image of {split or 'the data set'} has a label file. Expected labels/a.txt for images/a.jpg."

@@ -17,8 +17,10 @@ import numpy as np
 
 from unstall.data.example import ImageSource
 from unstall.data.pipeline.decoding import Pixels
+from unstall.storage.bucket_path import is_in_bucket
 
 SUFFIX = ".pixels.npy"
+REDUCTIONS = (1, 2, 4, 8)  # sizes that a decoder gives
 
 
 class Cache(Protocol):
@@ -26,6 +28,9 @@ class Cache(Protocol):
     def bytes(self) -> int: ...
 
     def get(self, row: int, source: ImageSource, reduction: int) -> Pixels | None: ...
+
+    def has(self, row: int, source: ImageSource) -> bool:
+        """At some size: then the file is not likely to be read. Quick, and may be mistaken."""
 
     def offer(self, row: int, source: ImageSource, reduction: int, pixels: Pixels) -> None:
         """Keeps a copy if it fits."""
@@ -55,6 +60,9 @@ class NoCache:
     def get(self, row: int, source: ImageSource, reduction: int) -> Pixels | None:
         return None
 
+    def has(self, row: int, source: ImageSource) -> bool:
+        return False
+
     def offer(self, row: int, source: ImageSource, reduction: int, pixels: Pixels) -> None:
         return None
 
@@ -70,6 +78,9 @@ class MemoryCache:
 
     def get(self, row: int, source: ImageSource, reduction: int) -> Pixels | None:
         return self._kept.get((row, reduction))
+
+    def has(self, row: int, source: ImageSource) -> bool:
+        return any((row, reduction) in self._kept for reduction in REDUCTIONS)
 
     def offer(self, row: int, source: ImageSource, reduction: int, pixels: Pixels) -> None:
         if (row, reduction) in self._kept or not self._budget.take(pixels.nbytes):
@@ -89,6 +100,7 @@ class DiskCache:
         self._budget = Budget(most_bytes)
         self._budget.taken = sum(path.stat().st_size for path in folder.glob(f"*{SUFFIX}"))
         self._is_broken = False
+        self._seen: dict[ImageSource, tuple[int, int]] = {}  # size and time of those in a bucket: asked for once in a run
 
     @property
     def bytes(self) -> int:
@@ -116,9 +128,20 @@ class DiskCache:
         except OSError:
             self._is_broken = True  # the disk is full or gone; what is there already is still read
 
+    def has(self, row: int, source: ImageSource) -> bool:
+        return source in self._seen and any(self._path(source, reduction).exists() for reduction in REDUCTIONS)
+
+    def _status(self, source: ImageSource) -> tuple[int, int]:
+        known = self._seen.get(source)
+        if known is None:
+            status = source.path.stat()
+            known = status.st_size, status.st_mtime_ns
+            if is_in_bucket(source.path):
+                self._seen[source] = known
+        return known
+
     def _path(self, source: ImageSource, reduction: int) -> Path:
-        status = source.path.stat()
-        made_from = (str(source.path.resolve()), source.offset, source.length, status.st_size, status.st_mtime_ns, reduction)
+        made_from = (str(source.path.resolve()), source.offset, source.length, *self._status(source), reduction)
         return self._folder / (hashlib.sha256(repr(made_from).encode()).hexdigest()[:32] + SUFFIX)
 
 

@@ -26,7 +26,7 @@ from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.skipped import Skipped
 from unstall.data.pipeline.telling import Tally, total
 from unstall.data.pipeline.tile import Filled
-from unstall.errors import UnstallError
+from unstall.errors import BucketFailed, UnstallError
 from unstall.inside import probe
 from unstall.journal.events import WorkerReplaced
 
@@ -105,8 +105,10 @@ class Worker(threading.Thread):
                     job,
                     canvas,
                 )  # while it waits for the next it must not keep the arrays of this one from being used again
-        finally:  # not caught: the interpreter shows it, and the consumer names it
-            self.error = sys.exc_info()[1]
+        except BucketFailed as failed:
+            self.error = failed  # the consumer says it
+        finally:  # anything else is not caught: the interpreter shows it, and the consumer names it
+            self.error = self.error or sys.exc_info()[1]
 
 
 class Crew:
@@ -201,6 +203,8 @@ class Crew:
             if worker.job is None:
                 continue
             if not worker.is_alive():
+                if isinstance(worker.error, BucketFailed):
+                    raise worker.error  # no fault of the example: the others could not be read either
                 self._replace(index, worker.job, f"died: {type(worker.error).__name__}: {worker.error}")
                 continue
             worker.awaited_s += waited_s

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from unstall.data.example import ImageSource
 from unstall.errors import WrongInput
+from unstall.storage.bucket_path import BucketPath
 
 try:
     import cv2
@@ -50,6 +51,8 @@ class Facts(NamedTuple):
 def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: memoryview(bytearray(count))) -> memoryview:
     """The encoded image, in what `room` gives for so many bytes. Four system calls: `open` makes nine, and each gives the
     interpreter's lock to somebody else."""
+    if isinstance(source.path, BucketPath):
+        return memoryview(source.read())
     file = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         count = os.fstat(file).st_size - source.offset if source.length is None else source.length

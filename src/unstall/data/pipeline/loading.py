@@ -9,6 +9,7 @@ import numpy as np
 from unstall.data.example import Example
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.decoding import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read
+from unstall.data.pipeline.fetching import Fetcher
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.skipped import BadExample
 from unstall.data.pipeline.telling import Tally
@@ -51,10 +52,10 @@ class Scratch:
 class Loaded:
     """One example's image; its file is read when something is first asked that no cache knows."""
 
-    def __init__(self, example: Example, row: int, cache: Cache, hand: Hand) -> None:
+    def __init__(self, example: Example, row: int, cache: Cache, hand: Hand, fetcher: Fetcher | None = None) -> None:
         if example.image is None:
             raise BadExample("its image is not there")
-        self._row, self._source, self._cache, self._hand = row, example.image, cache, hand
+        self._row, self._source, self._cache, self._hand, self._fetcher = row, example.image, cache, hand, fetcher
         self._encoded: memoryview | None = None
 
     def facts(self, most_pixels: int) -> Facts:
@@ -84,7 +85,8 @@ class Loaded:
     def _bytes(self) -> memoryview:
         if self._encoded is None:
             began = perf_counter()
-            self._encoded = read(self._source, self._hand.for_bytes)
+            fetched = None if self._fetcher is None else self._fetcher.take(self._source)
+            self._encoded = read(self._source, self._hand.for_bytes) if fetched is None else fetched
             self._hand.tally.read_s += perf_counter() - began
             self._hand.tally.read_bytes += len(self._encoded)
         return self._encoded

@@ -13,6 +13,7 @@ from unstall.data.example import DataSet
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import NOTHING, Canvas, part
 from unstall.data.pipeline.decoding import Facts
+from unstall.data.pipeline.fetching import Fetcher
 from unstall.data.pipeline.loading import Hand, Loaded
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.settings import Settings
@@ -28,6 +29,7 @@ class Maker:
         self._facts: list[Facts | None] = [None] * len(data.examples)  # what headers said, once for all that say the same
         self._said: dict[Facts, Facts] = {}
         self._sizes: dict[Facts, Fit] = {}  # of whole images on the whole canvas: few of them are of a size of their own
+        self.fetcher: Fetcher | None = None  # of the stream of batches in use, where images lie in a bucket
         self._is_clean = clean_rows(data).tolist()
         self._canvas = Area(0, 0, settings.width_px, settings.height_px)
         self._geometric = tuple(each for each in settings.augmentations if isinstance(each, Geometric))
@@ -142,7 +144,7 @@ class Maker:
     def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
         """Ready to be drawn: decoding it can still fail."""
         example = self._data.examples[row]
-        loaded = Loaded(example, row, self._cache, hand)
+        loaded = Loaded(example, row, self._cache, hand, self.fetcher)
         facts = self._facts_of(row, loaded)
         if self._is_clean[row] and (example.width, example.height) == (facts.width, facts.height):
             boxes, usable = example.boxes, None

@@ -15,6 +15,7 @@ from unstall.data.pipeline.batch import Batch, batch_bytes
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.crew import END_S, Crew, Making
+from unstall.data.pipeline.fetching import fetcher_for
 from unstall.data.pipeline.making import Maker
 from unstall.data.pipeline.order import Order
 from unstall.data.pipeline.settings import Settings
@@ -54,6 +55,7 @@ class Batches:
         self._boxes_left_out = 0
         self._teller = Teller()
         self._making: deque[Making] = deque()
+        self._fetcher = maker.fetcher = fetcher_for(data, cache)
         self._crew = Crew(settings.worker_count, maker, data, skipped, settings.most_example_s)
         self._let_go = weakref.finalize(self, self._crew.close)
         for _ in range(self._most_ahead):
@@ -78,7 +80,10 @@ class Batches:
             self.close()
             raise
         made = time.monotonic()
-        batch, left_out = self._making.popleft().finished(self._settings)
+        making = self._making.popleft()
+        if self._fetcher is not None:
+            self._fetcher.forget(making.rows.tolist())
+        batch, left_out = making.finished(self._settings)
         self._boxes_left_out += left_out
         self._begin_next()
         self._at = batch.epoch, batch.step
@@ -101,6 +106,8 @@ class Batches:
             measured = self.measured()
             self._making.clear()
             self._crew.close(END_S)
+            if self._fetcher is not None:
+                self._fetcher.close()
             self._teller.tell(*self._at, measured)
 
     def moved(self, seconds: float) -> None:
@@ -139,4 +146,6 @@ class Batches:
             return
         making = Making(self._canvases, *following, self._order.rows(*following))
         self._making.append(making)
+        if self._fetcher is not None:
+            self._fetcher.expect(making.rows.tolist())
         self._crew.begin(making)

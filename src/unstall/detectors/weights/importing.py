@@ -20,6 +20,8 @@ from unstall.detectors.weights.names import COUNTER
 from unstall.detectors.weights.reading import Checkpoint, read
 from unstall.detectors.weights.stored import Tensors, Unreadable
 from unstall.errors import WrongInput
+from unstall.storage import located
+from unstall.storage.copying import whole_at
 
 # Published for COCO by a version whose norms had no epsilon: torchvision sets it to 0 when it loads these two.
 WITHOUT_EPSILON = ("fasterrcnn_resnet50_fpn", "retinanet_resnet50_fpn")
@@ -157,7 +159,7 @@ def _epsilon(variant: str, tensors: Tensors, fit: Fit, own_classes: int | None) 
 def named(imported: Imported, names_file: str) -> Imported:
     """With the names of the classes, from a file that has one in each line."""
     try:
-        lines = Path(names_file).read_text(encoding="utf-8").splitlines()
+        lines = located(names_file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
         raise WrongInput(f"'{names_file}' cannot be read: {error}.") from None
     names = tuple(line.strip() for line in lines if line.strip())
@@ -168,6 +170,7 @@ def named(imported: Imported, names_file: str) -> Imported:
 
 def write(imported: Imported, path: Path | str) -> None:
     try:
-        safetensors_files.write(Path(path), imported.arrays(), imported.description.as_metadata())
+        with whole_at(located(path)) as local:
+            safetensors_files.write(local, imported.arrays(), imported.description.as_metadata())
     except OSError as error:
         raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None

@@ -10,6 +10,8 @@ from unstall.detectors.weights import keras_files, safetensors_files, torch_file
 from unstall.detectors.weights.keras_applications import translated
 from unstall.detectors.weights.stored import Tensors, Unreadable
 from unstall.errors import WrongInput
+from unstall.storage import located
+from unstall.storage.copying import on_disk
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -24,8 +26,9 @@ class Checkpoint:
 
 
 def read(path: Path | str) -> Checkpoint:
-    path = Path(path)
+    path = located(path)
     try:
+        path = on_disk(path)
         if not path.is_file():
             found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
             raise WrongInput(f"'{path}': expected a file of weights. There is {found}.")

@@ -25,6 +25,8 @@ from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.reading import read
 from unstall.detectors.weights.stored import Unreadable
 from unstall.errors import WrongInput
+from unstall.storage import located
+from unstall.storage.copying import whole_at
 
 
 def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), source: str = "") -> None:
@@ -47,7 +49,8 @@ def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), 
 
 def write(path: Path | str, arrays: dict[str, Any], description: Description) -> None:
     try:
-        safetensors_files.write(Path(path), arrays, description.as_metadata())
+        with whole_at(located(path)) as local:
+            safetensors_files.write(local, arrays, description.as_metadata())
     except OSError as error:
         raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
 

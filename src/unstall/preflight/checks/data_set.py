@@ -29,10 +29,12 @@ from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
 from unstall.report.counted import data_set_holds
+from unstall.storage import is_bucket
 
 NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
+QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
 SHOWN = 3  # problems in the table
 MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
@@ -43,7 +45,8 @@ def look(context: Context) -> Answer:
         return Fits(
             f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
         )
-    with_images = not context.is_quick or len(data.examples) <= QUICK_IMAGES
+    most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
+    with_images = not context.is_quick or len(data.examples) <= most
     found = remembered.found_before(data, context.settings, with_images)
     if found is None:
         found = _checked(context, with_images)

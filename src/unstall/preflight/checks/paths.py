@@ -24,9 +24,11 @@ import os
 import re
 from pathlib import Path
 
+from unstall.errors import UnstallError
 from unstall.preflight.answers import Answer, Fits, Refuses
 from unstall.preflight.context import Context
 from unstall.settings_sources import PATHS
+from unstall.storage import is_bucket, located
 
 NEEDS = ()
 IS_QUICK = True
@@ -47,6 +49,8 @@ def _wrong(name: str, value: str) -> Refuses | None:
         return Refuses(
             f"{name}: '{value}' has the variable {unset[1]}, which is not set", f"export {unset[1]}=…, or write the path out"
         )
+    if is_bucket(value):
+        return _wrong_in_bucket(name, value)
     path = Path(value)
     if name == "cache_folder":
         there = next(each for each in (path, *path.parents) if each.is_dir())
@@ -55,3 +59,14 @@ def _wrong(name: str, value: str) -> Refuses | None:
         last = next(each for each in path.parents if each.exists())
         return Refuses(f"{name}: '{path}' is not there; '{last}' is", "correct the path, or mount what should lie there")
     return None if os.access(path, os.R_OK) else Refuses(f"{name}: '{path}' may not be read", f"chmod -R u+rX '{path}'")
+
+
+def _wrong_in_bucket(name: str, value: str) -> Refuses | None:
+    if name == "cache_folder":
+        return Refuses(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
+    try:
+        if located(value).exists():
+            return None
+    except UnstallError as error:
+        return Refuses(f"{name}: {error}", "see that this machine reaches the bucket and may read it")
+    return Refuses(f"{name}: '{value}' is not there", "correct the path")

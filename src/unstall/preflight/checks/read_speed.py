@@ -18,7 +18,7 @@ whole data set only the first epoch reads at all.
 
 What to do
 ----------
-Copy the data to a local disk, pack it into records (`unstall data convert --to tfrecord`), or keep decoded images with
+Copy the data to a local disk, pack it into records (`unstall data pack`), or keep decoded images with
 `cache_folder` and `cache_bytes`.
 """
 
@@ -33,6 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unstall.data.example import ImageSource
 from unstall.preflight.answers import Answer, Fits, Unknown, Warns
 from unstall.preflight.context import Context
+from unstall.storage import is_bucket
 
 NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
@@ -48,9 +49,11 @@ def look(context: Context) -> Answer:
     sources = [example.image for example in context.data.examples if example.image is not None]
     if not sources:
         return Unknown("no image of the data is there")
+    if is_bucket(sources[0].path):
+        return Fits("the images lie in a bucket, which bucket_speed measures")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     read = rate_of(_read_past_the_cache, sample, context.workers)
-    decoded = rate_of(_decode, sample, context.workers)
+    decoded = rate_of(decode, sample, context.workers)
     return judged(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
@@ -94,7 +97,7 @@ def _read_past_the_cache(source: ImageSource) -> None:
         return  # an image that is not there is for data_set to name
 
 
-def _decode(source: ImageSource) -> None:
+def decode(source: ImageSource) -> None:
     from unstall.data.images import look as look_at_image
 
     look_at_image(source)
