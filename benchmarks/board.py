@@ -38,9 +38,9 @@ import sys, time, unstall
 kept = open(sys.argv[1], "w", buffering=1)
 with unstall.watch(quiet=True) as run:
     for step in run.steps(range(10**9)):
-        began = time.perf_counter()
+        began, before = time.perf_counter(), time.thread_time()
         sum(number * number for number in range(60_000))
-        kept.write(f"{time.time()} {time.perf_counter() - began}\\n")
+        kept.write(f"{time.time()} {time.perf_counter() - began} {time.thread_time() - before}\\n")
         time.sleep(0.1)
 """
 
@@ -179,26 +179,27 @@ def look_by_turns(
 
 
 def compared(folder: Path, spans: list[tuple[bool, float, float]], live: int) -> dict[str, Any]:
-    """How long the same work took, looked at against not, for each pair of neighbouring blocks over all live runs."""
+    """How long the same work took, looked at against not, over all live runs: a ratio for each pair of blocks."""
     noted = []
     for number in range(live):
         lines = (folder / f"steps-{number}").read_text().splitlines()[:-1]
-        noted.append([tuple(map(float, line.split())) for line in lines])
-    ratios, steps = [], 0
+        noted += [tuple(map(float, line.split())) for line in lines]
+    ratios: dict[str, list[float]] = {"by the clock": [], "of CPU": []}
     for pair in zip(spans[::2], spans[1::2], strict=False):
-        alone, looked_at = sorted(pair)
-        for each in noted:
-            sides = [[took for at, took in each if began <= at < ended] for _, began, ended in (alone, looked_at)]
-            if all(sides):
-                ratios.append(statistics.mean(sides[1]) / statistics.mean(sides[0]))
-                steps += len(sides[1])
-    spread = statistics.stdev(ratios) / len(ratios) ** 0.5
-    mean = statistics.mean(ratios)
-    every = [took for each in noted for _, took in each]
+        alone, looked_at = ([step for step in noted if began <= step[0] < ended] for _, began, ended in sorted(pair))
+        for column, way in enumerate(ratios, 1):
+            ratios[way].append(
+                statistics.mean(step[column] for step in looked_at) / statistics.mean(step[column] for step in alone)
+            )
     return {
-        "ratio": mean, "interval": [mean - 2 * spread, mean + 2 * spread], "median_ratio": statistics.median(ratios),
-        "pairs": len(ratios), "steps_looked_at": steps, "step_ms": 1000 * statistics.median(every),
-    }  # fmt: skip
+        "step_ms": 1000 * statistics.median(step[2] for step in noted),
+        **{way: {**_interval(each), "of_each_pair": each} for way, each in ratios.items()},
+    }
+
+
+def _interval(ratios: list[float]) -> dict[str, Any]:
+    mean, spread = statistics.mean(ratios), statistics.stdev(ratios) / len(ratios) ** 0.5
+    return {"ratio": mean, "median": statistics.median(ratios), "interval": [mean - 2 * spread, mean + 2 * spread]}
 
 
 def show(told: dict[str, Any]) -> None:
@@ -209,11 +210,12 @@ def show(told: dict[str, Any]) -> None:
     for what, each in told["asked"].items():
         print(f"| {what} | {each['median_ms']:.0f} ms | {each['most_ms']:.0f} ms |")
     print(f"\nthe first list took {told['listed']['first_cpu_s']:.2f} s of CPU")
-    low, high = felt["interval"]
     print(f"server: {told['server_cpu_s_per_minute_looked_at']:.2f} s of CPU in a minute looked at by two tabs, "
           f"{told['server_cpu_s_per_minute_alone']:.2f} s alone; {told['server_mib']:.0f} MiB")  # fmt: skip
-    print(f"live runs: the same {felt['step_ms']:.1f} ms of work took {felt['ratio']:.3f} times as long while looked at "
-          f"(95 %: {low:.3f} to {high:.3f}; median {felt['median_ratio']:.3f}; {felt['pairs']} pairs)")  # fmt: skip
+    for way in ("of CPU", "by the clock"):
+        low, high = felt[way]["interval"]
+        print(f"live runs: the same {felt['step_ms']:.1f} ms of work took {felt[way]['ratio']:.3f} times as long {way} while "
+              f"looked at (95 %: {low:.3f} to {high:.3f}; median {felt[way]['median']:.3f})")  # fmt: skip
 
 
 def main() -> None:
