@@ -113,7 +113,7 @@ PAIRS = [
     Pair("augmentation", FILES, FILES.with_(AUGMENT), ("contrast and flips",), ("augmentation", "stages")),
     Pair("slower storage", ON_A_DISK, replace(ON_A_DISK, in_memory=False, read_bytes_s=300_000),
          ("memory → a disk of 0.3 MB/s",), ("storage",)),
-    Pair("package version", WITH_KIT, replace(WITH_KIT, package=("2.0.0", 12)), ("picturekit 1.4.0 → 2.0.0",), ("version",)),
+    Pair("package version", WITH_KIT, replace(WITH_KIT, package=("2.0.0", 400)), ("picturekit 1.4.0 → 2.0.0",), ("version",)),
     Pair("cores", IMAGES, replace(IMAGES, cores=1), ("two cores → one",), ("cores",)),
     Pair("batch and rate", IMAGES, IMAGES.with_(BATCH, SMALLER_RATE), ("batch 12 → 32", "rate"), ("batch",),
          {"batch": IMAGES.with_(BATCH)}),
