@@ -112,7 +112,7 @@ def _command(variant: Variant, place: Path) -> list[str]:
         text = text.replace(before, after)
     (place / "train.py").write_text(text)
     if variant.package is not None:
-        write_package(place / "lib", *variant.package)
+        write_package(place.parent / "site-packages", *variant.package)
     return ["run", "--quiet", "--", sys.executable, "train.py", *variant.arguments]
 
 

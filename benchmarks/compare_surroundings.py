@@ -35,7 +35,7 @@ def started_in(variant: Variant, place: Path, data: Path | None) -> Iterator[tup
         env: dict[str, str] = {"TF_CPP_MIN_LOG_LEVEL": "3"}
         before: list[str] = []
         if variant.package is not None:
-            env["PYTHONPATH"] = os.pathsep.join(["lib", *filter(None, [os.environ.get("PYTHONPATH")])])
+            env["PYTHONPATH"] = os.pathsep.join(["../site-packages", *filter(None, [os.environ.get("PYTHONPATH")])])
         if data is not None:
             stack.enter_context(_data_at(place / "data", data, variant.in_memory))
         if variant.cores:

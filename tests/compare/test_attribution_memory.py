@@ -43,9 +43,9 @@ def test_several_changes_share_what_was_measured_by_what_each_does_alone() -> No
 def test_an_optimizer_is_told_apart_from_a_batch_by_the_size_of_the_model() -> None:
     wide = {"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in record()["model"]["layers"]]}
     sgd = {"class": "SGD", "momentum": 0.0}
-    before = record(model=wide, optimizer=sgd)
+    before = record(model=wide, optimizer=sgd, peak_mib=1100)
     slots = 2 * 4 * 40_000_000 / MIB  # Adam's
-    after = changed(record(batch=32, peak_mib=900 + slots + 100), optimizer={"class": "Adam"})
+    after = changed(record(batch=32, peak_mib=1100 + slots + 100), optimizer={"class": "Adam"})
     after = changed(
         after,
         model={"parameters": 40_000_000, "layers": [{**each, "parameters": 10_000_000} for each in after["model"]["layers"]]},
@@ -83,8 +83,8 @@ def killed(batch: int = 16, **sections: Any) -> dict[str, Any]:
 
 
 def test_a_run_that_died_is_explained_by_what_it_would_have_needed() -> None:
-    explained = memory_of(record(peak_mib=670), killed(batch=64))
-    # at its peak the older run held 170 MiB beyond what it had before; four times the images need three times as much more
+    explained = memory_of(record(peak_mib=790), killed(batch=64))
+    # at its peak the older run held 170 MiB beyond what it had before and its compiler; four times the images: three times as much more
     assert amounts(explained)["batch"] == pytest.approx(3 * 170, rel=0.15)
     assert explained.explanations[0].how == "by arithmetic"
 
@@ -131,4 +131,4 @@ def test_layers_that_are_not_known_do_not_bound_what_a_batch_can_do() -> None:
 
 def test_of_layers_that_are_not_known_a_run_that_died_is_explained_by_what_it_held_before() -> None:
     died = changed(unknown_layers(64, 950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
-    assert amounts(memory_of(unknown_layers(16, 900), died))["batch"] == pytest.approx(3 * 400, rel=0.15)
+    assert amounts(memory_of(unknown_layers(16, 900), died))["batch"] == pytest.approx(3 * 280, rel=0.15)

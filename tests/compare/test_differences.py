@@ -222,3 +222,10 @@ def test_a_constant_is_what_the_lines_say_that_use_it() -> None:
     )
     found = the_only(before, after)
     assert (found.name, found.where) == ("parallelism", "train.py:1")
+
+
+def test_stages_that_nobody_chose_or_that_were_not_seen_alike_are_not_compared() -> None:
+    generator = {"kind": "PyDataset", "stages": [{"stage": "from_generator", "arguments": {}}]}
+    assert differences(record(input={"kind": "PyDataset", "stages": []}), record(input=generator)) == []
+    built = record(input={"stages_are": "built", "stages": [*record()["input"]["stages"], {"stage": "repeat", "arguments": {}}]})
+    assert differences(record(input={"stages_are": "measured"}), built) == []

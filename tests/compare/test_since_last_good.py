@@ -25,7 +25,7 @@ def lines(before: dict[str, Any], after: dict[str, Any], where: str | None = Non
 
 def test_out_of_memory_is_explained_by_what_needs_more() -> None:
     after = record(batch=64, run=OUT_OF_MEMORY, optimizer={"learning_rate": 0.01})
-    (line,) = lines(record(peak_mib=670), after)
+    (line,) = lines(record(peak_mib=790), after)
     assert line.startswith("batch 16 → 64: +")
 
 

@@ -44,7 +44,8 @@ COPIES = {
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
 WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
-LEAST_OF_THE_PEAK = 0.3  # that activations must have for the older run to show how many copies of them are kept
+COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
+LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
 
 
 def explain(
@@ -114,7 +115,7 @@ def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[s
     name = "activations" if base["activations"] else "guessed"
     if not peak or floor is None or peak <= floor or not base[name]:
         return copies
-    others = sum(copies[other] * base[other] for other in ("weights", "slots", "input"))
+    others = sum(copies[other] * base[other] for other in ("weights", "slots", "input")) + (COMPILER_BYTES if floor else 0.0)
     limits = COPIES[name]
     if base[name] >= LEAST_OF_THE_PEAK * (peak - floor) or name == "guessed":
         copies[name] = min(max((peak - floor - others) / base[name], limits.usual / 3), limits.most)

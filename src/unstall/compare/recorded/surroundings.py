@@ -113,12 +113,17 @@ def inputs(taken: Taken) -> dict[str, Any]:
     if stages:
         told.setdefault("kind", "tf.data")
         told["stages"] = stages
+        told["stages_are"] = "measured" if _measured(taken) else "built"
     return told
+
+
+def _measured(taken: Taken) -> list[PipelineMeasured]:
+    return [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
 
 
 def _stages(taken: Taken) -> list[dict[str, Any]]:
     """Those of the pipeline that ran, where TensorFlow could be asked; else all that the program has built, in its order."""
-    measured = [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
+    measured = _measured(taken)
     if measured:
         told = [stage for stage in measured[-1].stages if stage.get("stage")]  # others were added by a library
         stages = [(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in told]
