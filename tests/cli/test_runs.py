@@ -45,7 +45,12 @@ def names(told: dict[str, Any]) -> list[str]:
 
 def test_runs_are_listed_oldest_first_with_state_and_progress(home: Path) -> None:
     listed = as_json()["runs"]
-    assert [(row["state"], row["is_live"]) for row in listed] == [("done", False), ("done", False), ("failed", False), ("training", True)]
+    assert [(row["state"], row["is_live"]) for row in listed] == [
+        ("done", False),
+        ("done", False),
+        ("failed", False),
+        ("training", True),
+    ]
     printed = call().stdout
     assert "2026-01-04-live" in printed and "571/1,000" in printed
 
@@ -95,5 +100,7 @@ def test_what_is_wrong_is_named_and_nothing_is_removed(arguments: list[str], wor
 
 
 def test_a_mistake_ends_with_2_and_a_line(own_home: Path) -> None:
-    done = subprocess.run([*UNSTALL, "runs", "--since", "soon"], capture_output=True, text=True, check=False, env={**os.environ}, timeout=60)
+    done = subprocess.run(
+        [*UNSTALL, "runs", "--since", "soon"], capture_output=True, text=True, check=False, env={**os.environ}, timeout=60
+    )
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
