@@ -62,7 +62,8 @@ class Reader:
         self._take(journals)
         glance = self.glance
         if not glance.last_at:
-            about_to = {"is_live": True, "state": "starting", "tone": TONES["starting"]} if now - newest < FRESH_S else {}
+            is_new = now - newest < FRESH_S and not self._story_at
+            about_to = {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {}
             return {**_nothing_known(self.run, newest), **about_to}
         started = glance.started
         pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
