@@ -68,6 +68,7 @@ def test_only_rows_that_became_other_are_told_again(catalogue: Catalogue) -> Non
 def test_other_things_in_the_folder_are_no_runs(catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> None:
     (catalogue.folder / "notes.txt").write_text("x")
     (catalogue.folder / "pictures").mkdir()
+    (catalogue.folder / "pictures" / "cat.png").write_bytes(b"x")
     elsewhere = training(tmp_path_factory.mktemp("elsewhere"), "private").run.path
     (catalogue.folder / "link").symlink_to(elsewhere)
     training(catalogue.folder, ".hidden")
@@ -75,6 +76,16 @@ def test_other_things_in_the_folder_are_no_runs(catalogue: Catalogue, tmp_path_f
     assert catalogue.find("link") is None and catalogue.find("..") is None
     training(catalogue.folder, "pictures")
     assert names(catalogue) == ["pictures"]
+
+
+def test_a_folder_made_a_moment_ago_is_a_run_about_to_begin_and_none_if_nothing_comes(catalogue: Catalogue) -> None:
+    for name in ("comes", "never"):
+        (catalogue.folder / name).mkdir()
+    assert sorted((row["run"], row["state"]) for row in catalogue.look()) == [("comes", "starting"), ("never", "starting")]
+    training(catalogue.folder, "comes")
+    os.utime(catalogue.folder / "never", (1, 1))
+    assert [(row["run"], row["state"]) for row in catalogue.look()] == [("comes", "training")]
+    assert names(catalogue) == ["comes"] and catalogue.find("never") is None
 
 
 def test_a_folder_that_is_not_there_has_no_runs(tmp_path: Path) -> None:

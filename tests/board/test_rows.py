@@ -114,6 +114,7 @@ def test_a_journal_with_odd_values_is_said_and_harms_no_other(line: str, tmp_pat
 
 def test_an_empty_folder_and_a_story_that_is_no_story_are_unknown(tmp_path: Path) -> None:
     written = Written(tmp_path, "empty")
+    os.utime(written.run.path, (1, 1))
     assert read_row(written.run)["state"] == "unknown"
     written.run.story_path.write_text('{"verdicts": [{"no": "cause"}], "ended": {}, "progress": []}')
     assert read_row(written.run)["state"] == "unknown"

@@ -93,6 +93,13 @@ def test_a_run_that_was_removed_is_gone(tmp_path: Path, port: int) -> None:
     assert (gone.status, "the run is gone" in gone.text) == (404, True)
 
 
+def test_a_page_may_be_opened_before_the_program_is_started_and_right_after_the_list(tmp_path: Path, port: int) -> None:
+    assert Asked(port, "/").status == 200
+    (tmp_path / "begins").mkdir()
+    page = Asked(port, "/run/begins")
+    assert page.status == 200 and 'data-live="yes"' in page.text and "state-starting" in page.text
+
+
 def test_a_damaged_run_is_said_and_the_others_are_shown(tmp_path: Path, port: int) -> None:
     broken = training(tmp_path, "broken")
     with broken.journal.open("a") as file:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.board.living import FRESH_S
 from unstall.board.rows import Reader, Row
 from unstall.journal.reader import JOURNAL_FILES
 from unstall.runs import RunFolder
@@ -42,10 +43,10 @@ class Catalogue:
         self._looked_at = 0.0
         self._lock = threading.Lock()
 
-    def look(self) -> list[Row]:
-        """All rows, the most urgent first. Asked again within a moment, it says the same."""
+    def look(self, is_urgent: bool = False) -> list[Row]:
+        """All rows, the most urgent first. Asked again within a moment, it says the same, unless that is not enough."""
         with self._lock:
-            if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+            if is_urgent or time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 self._look()
                 self._looked_at = time.monotonic()
             return sorted((entry.row for entry in self._entries.values()), key=urgency)
@@ -73,26 +74,32 @@ class Catalogue:
         self.number += 1
         there = dict(_folders(self.folder))
         for name in [name for name in self._entries if name not in there]:
-            del self._entries[name]
-            self._gone[name] = self.number
+            self._drop(name)
         for name, changed_ns in there.items():
             entry = self._entries.get(name)
             if entry is None:
                 self._add(name, changed_ns)
             elif not entry.reader.is_over or entry.changed_ns != changed_ns:
                 self._read(entry, changed_ns)
+                if entry.row["state"] == "unknown" and not is_run(entry.reader.run):  # it was about to begin, and did not
+                    self._drop(name)
+                    self._others[name] = changed_ns
 
     def _add(self, name: str, changed_ns: int) -> None:
         if self._others.get(name) == changed_ns:
             return
         run = RunFolder(self.folder / name)
-        if not is_run(run):
+        if not is_run(run) and not is_about_to_begin(run):
             self._others[name] = changed_ns
             return
         self._others.pop(name, None)
         self._gone.pop(name, None)
         reader = Reader(run)
         self._entries[name] = Entry(reader, changed_ns, reader.read(), self.number)
+
+    def _drop(self, name: str) -> None:
+        del self._entries[name]
+        self._gone[name] = self.number
 
     def _read(self, entry: Entry, changed_ns: int) -> None:
         row = entry.reader.read()
@@ -103,6 +110,14 @@ class Catalogue:
 
 def is_run(run: RunFolder) -> bool:
     return any(run.path.glob(JOURNAL_FILES)) or run.settings_path.is_file()
+
+
+def is_about_to_begin(run: RunFolder) -> bool:
+    """A folder that was made a moment ago and holds nothing yet: a page may be opened before its program is started."""
+    try:
+        return time.time() - run.path.stat().st_mtime < FRESH_S and not any(run.path.iterdir())
+    except OSError:
+        return False
 
 
 def urgency(row: Row) -> tuple[int, Any]:

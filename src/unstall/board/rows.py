@@ -47,22 +47,24 @@ class Reader:
         now = time.time() if now is None else now
         try:
             self.row = self._read(now)
-        except DAMAGED as error:
+        except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
-        self.is_over = self.row["state"] in ENDED_STATES or (self.row["state"] == "unknown" and not self.row["is_live"])
+        self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"}
         return self.row
 
     def _read(self, now: float) -> Row:
         self._read_story()
         journals = sorted(self.run.path.glob(JOURNAL_FILES))
         written = [path.stat().st_mtime for path in journals if path.exists()]
-        newest = max([*written, self._story_at], default=0.0)
+        newest = max([*written, self._story_at]) or self.run.path.stat().st_mtime
         if self._is_told_whole(newest):
             return _of_story(self.run, self._story, newest)
         self._take(journals)
         glance = self.glance
         if not glance.last_at:
-            return {**_nothing_known(self.run, newest), "is_live": now - newest < FRESH_S}
+            is_new = now - newest < FRESH_S and not self._story_at
+            about_to = {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {}
+            return {**_nothing_known(self.run, newest), **about_to}
         started = glance.started
         pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
         live = is_live(journals, newest, began, pid, now)

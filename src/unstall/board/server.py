@@ -91,7 +91,8 @@ class Desk:
         return self._of_run(name, as_page=first == "run")
 
     def _of_run(self, name: str, as_page: bool) -> Body | None:
-        row = next((row for row in self.catalogue.look() if row["run"] == name), None)
+        run = self.catalogue.find(name)
+        row = next((row for row in self.catalogue.look(is_urgent=run is None) if row["run"] == name), None)
         run = self.catalogue.find(name)
         if row is None or run is None:
             self.follower.forget(name)
