@@ -124,7 +124,7 @@ PAIRS = [
          {"optimizer": WIDE.with_(ADAM)}),
     Pair("killed, batch", IN_A_GROUP, IN_A_GROUP.with_(("BATCH = 12", "BATCH = 256")), ("batch 12 → 256, over 3 GiB",),
          ("batch",)),
-    Pair("killed, another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.85 * 2**30)),
+    Pair("another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.85 * 2**30)),
          ("another process holds 2.85 of 3 GiB",), ("foreign",)),
     _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
     Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
