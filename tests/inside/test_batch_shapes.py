@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unstall.inside import batch_shapes
 from unstall.inside import probe as probing
 from unstall.inside.batch_shapes import LISTED, MOST_SHAPES, BatchShapes
 from unstall.inside.probe import Probe
@@ -25,6 +26,23 @@ def told(folder: Path) -> list[BatchesCounted]:
     return read_folder(folder).of(BatchesCounted)
 
 
+@pytest.fixture
+def each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch is looked at, however short the steps are."""
+    monkeypatch.setattr(batch_shapes, "LOOK_EVERY_S", 0.0)
+
+
+def test_of_very_short_steps_the_first_are_looked_at_and_later_ones_now_and_then(
+    shapes: BatchShapes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_shapes, "LOOK_EVERY_S", 3600.0)
+    for _ in range(1000):
+        shapes.see(np.zeros((4, 8)))
+    shapes.tell()
+    assert told(tmp_path)[-1].batches == batch_shapes.EACH_UP_TO
+
+
+@pytest.mark.usefixtures("each")
 def test_the_first_batch_is_told_at_once_and_later_ones_seldom(shapes: BatchShapes, tmp_path: Path) -> None:
     for _ in range(1000):
         shapes.see((np.zeros((4, 8), "float32"), np.zeros(4, "int64")))
@@ -44,6 +62,7 @@ def test_shapes_that_differ_are_counted_apart_and_the_largest_stands_first(shape
     assert last.different == 3
 
 
+@pytest.mark.usefixtures("each")
 def test_a_batch_of_another_shape_each_time_does_not_fill_the_journal(shapes: BatchShapes, tmp_path: Path) -> None:
     for size in range(1, 500):
         shapes.see(np.zeros((1, size)))

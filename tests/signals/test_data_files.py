@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Iterable
 from pathlib import Path
@@ -161,3 +162,17 @@ def test_data_is_found_by_the_paths_that_a_program_names(folder: Path) -> None:
 
 def test_data_named_on_the_command_line_is_found(folder: Path) -> None:
     assert data_named.named([], ["python", "train.py", f"--data={folder}"], [str(folder.parent)]) == [str(folder)]
+
+
+def test_of_files_that_are_held_open_those_that_are_read_are_told_and_of_records_all_of_their_kind(tmp_path: Path) -> None:
+    for name in ("a.tfrecord-0-of-2", "a.tfrecord-1-of-2", "x.npy", "written.npy", "train.py"):
+        (tmp_path / name).write_bytes(b"")
+    with (
+        (tmp_path / "a.tfrecord-1-of-2").open("rb"),
+        (tmp_path / "x.npy").open("rb"),
+        (tmp_path / "written.npy").open("wb"),
+        (tmp_path / "train.py").open("rb"),
+    ):
+        found = data_named.held_open(os.getpid())
+    assert set(found) == {f"{tmp_path}/*.tfrecord*", f"{tmp_path}/x.npy"}
+    assert measure(found)["files"] == 3

@@ -14,7 +14,7 @@ batch          size, shapes, dtypes, bytes, different_shapes
 model          name, class, parameters, layers (name, class, output_shape, parameters, activation_bytes), outputs, precision
 optimizer      class, learning_rate and other numbers; loss; jit_compile, run_eagerly, steps_per_execution
 loss           names, and the place of one's own
-input          kind, arguments, stages, threads
+input          kind, arguments (workers, threads that were asked for), stages
 figures        steps, step_s, parts, peaks, images_per_s, losses, curve, score, memory curve
 """
 

@@ -12,6 +12,8 @@ from unstall.inside import batch_stats
 from unstall.inside.probe import Probe
 from unstall.journal.events import BatchesCounted
 
+EACH_UP_TO = 64  # batches: each of them is looked at …
+LOOK_EVERY_S = 0.005  # … and later ones so often at most, which is each of them where steps are not very short
 MOST_SHAPES = 64  # that are kept apart
 MOST_TOLD = 200  # events of one program
 LISTED = 16
@@ -30,8 +32,13 @@ class BatchShapes:
         self._batches = 0
         self._others = 0  # batches of shapes that are not kept apart any more
         self._tell_at = 1
+        self._due = 0.0
 
     def see(self, batch: Any) -> None:
+        now = time.monotonic()
+        if now < self._due and self._batches >= EACH_UP_TO:
+            return
+        self._due = now + LOOK_EVERY_S
         shape = shape_of(batch)
         if not shape:
             return
@@ -57,14 +64,35 @@ class BatchShapes:
         self._probe.emit(BatchesCounted(at=time.time(), shapes=shapes, different=different, batches=self._batches))
 
 
+def tell_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
+    """The shapes that a tf.data set says of itself, before its first batch is fetched; -1 where it leaves a side open."""
+    arrays = []
+    for role, name, shape, dtype in shape_of(spec):
+        is_open = bool(shape) and shape[0] < 0 and rows is not None
+        arrays.append([role, name, [rows, *shape[1:]] if is_open else [*shape], dtype])
+    if arrays:
+        probe.emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 0}], different=0, batches=0))
+
+
 def shape_of(batch: Any) -> Shape:
     """Of all arrays and tensors in it; empty where there are none."""
     found = []
     for role, name, value in batch_stats.parts(batch):
         shape = sides(value)
         if shape is not None:
-            found.append((role, name, shape, str(getattr(value.dtype, "name", value.dtype)).replace("torch.", "")))
+            found.append((role, name, shape, _dtype_name(value.dtype)))
     return tuple(found)
+
+
+_dtype_names: dict[Any, str] = {}
+
+
+def _dtype_name(dtype: Any) -> str:
+    """NumPy puts the name together anew each time, which takes longer than all the rest."""
+    known = _dtype_names.get(dtype)
+    if known is None:
+        known = _dtype_names[dtype] = str(getattr(dtype, "name", dtype)).replace("torch.", "")
+    return known
 
 
 def sides(value: Any) -> Optional[tuple[int, ...]]:

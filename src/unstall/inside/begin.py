@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,8 @@ def ended(probe_: Probe) -> None:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
         probe_.shield.call("modules", loaded.tell_once, probe_)
-        probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid)))
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid, peak_rss_bytes=peak)))
         probe_.writer.close()
 
 

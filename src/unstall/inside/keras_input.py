@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Optional
 
+from unstall.inside.batch_shapes import tell_spec
 from unstall.inside.data_met import meet
 from unstall.inside.endless import never_ends
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
+from unstall.inside.tf_pipeline import batch_size
 from unstall.inside.tf_stages import batches_per_pass
 from unstall.inside.tf_stamp import InputStamp
 from unstall.inside.tf_tap import tap_of
@@ -158,6 +160,8 @@ def _describe(probe: Probe, owner: Any) -> None:
     role = "validate" if probe.fit_depth else "train"
     if role == "train":
         meet(probe, _kept_by(adapter), KINDS.get(name, name))
+        if dataset is not None and hasattr(dataset, "element_spec"):
+            probe.shield.within_budget("batch shapes", tell_spec, probe, dataset.element_spec, batch_size(dataset))
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
     probe.emit(

@@ -48,7 +48,7 @@ class ModelRecord:
         if key in self._told or len(self._told) >= MOST_MODELS:
             return
         self._told.append(key)
-        found = leaves_of(model)[:MOST_COUNTED]
+        found = leaves_of(model)
         layers = [row(layer) for layer in found[:MOST_LAYERS]]
         left_out = len(found) - len(layers)
         self._probe.emit(ModelRecorded(at=time.time(), facts=described(model), layers=layers, layers_left_out=left_out))
@@ -96,13 +96,30 @@ def install(module: Any, probe: Probe) -> None:
 
 
 def leaves_of(model: Any) -> list[Any]:
-    """The layers that hold no others, those inside blocks of the user's own too."""
-    flatten = getattr(model, "_flatten_layers", None)
-    found = list(flatten(include_self=False)) if callable(flatten) else model_layers.flat(model, MOST_COUNTED)
-    parts = ("_layers", "_self_tracked_trackables")
-    return [
-        layer for layer in found if not any(getattr(layer, name, None) for name in parts) and type(layer).__name__ != "InputLayer"
-    ]
+    """The layers that hold no others, in their order; those inside blocks of the user's own too."""
+    found: list[Any] = []
+    seen: set[int] = set()
+
+    def add(layer: Any, depth: int) -> None:
+        if id(layer) in seen or len(found) >= MOST_COUNTED or depth > model_layers.DEEPEST:
+            return
+        seen.add(id(layer))
+        parts = _parts_of(layer)
+        for part in parts:
+            add(part, depth + 1)
+        if not parts and type(layer).__name__ != "InputLayer":
+            found.append(layer)
+
+    add(model, 0)
+    return found
+
+
+def _parts_of(layer: Any) -> list[Any]:
+    own = getattr(layer, "layers", None)
+    if isinstance(own, (list, tuple)) and own:
+        return list(own)
+    flatten = getattr(layer, "_flatten_layers", None)
+    return list(flatten(include_self=False, recursive=False)) if callable(flatten) else []
 
 
 def described(model: Any) -> dict[str, Any]:
@@ -140,7 +157,11 @@ def output_shapes(layer: Any) -> list[list[Optional[int]]]:
     """Of each use in a graph that Keras knows; empty for layers that are only called."""
     shapes = []
     for node in (getattr(layer, "_inbound_nodes", None) or [])[:MOST_USES]:
-        outputs = getattr(node, "output_tensors", None) or getattr(node, "outputs", None)
+        outputs = getattr(node, "output_tensors", None)
+        if outputs is None:
+            outputs = getattr(
+                node, "outputs", None
+            )  # of tf_keras: one tensor, which must not be asked whether it is true, or several
         for tensor in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
             shape = shape_of(tensor)
             if shape is not None:
@@ -217,12 +238,17 @@ def _read(rate: Any) -> Optional[float]:
     """A variable's value; while a step is traced, outside of its graph, to which nothing is added."""
     tf = sys.modules.get("tensorflow")
     if tf is None or isinstance(rate, (int, float)) or tf.executing_eagerly():
-        return as_number(rate)
+        return _short(as_number(rate))
     try:
         with tf.init_scope():
-            return as_number(rate)
+            return _short(as_number(rate))
     except (RuntimeError, ValueError, AttributeError, tf.errors.OpError):
         return None  # it is made in this very trace
+
+
+def _short(value: Optional[float]) -> Optional[float]:
+    """As it was written: a variable of 32 bits holds 0.009999999776 for 0.01."""
+    return None if value is None else float(f"{value:.7g}")
 
 
 def _schedule(rate: Any) -> dict[str, Any]:
@@ -236,7 +262,7 @@ def _schedule(rate: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, (bool, int, str)):
         return value
     return as_number(value)
 

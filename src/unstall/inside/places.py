@@ -37,6 +37,11 @@ def is_user_code(code: CodeType) -> bool:
     return known
 
 
+def is_own_file(file: str) -> bool:
+    """Whether it is Unstall's."""
+    return file.startswith(_OWN)
+
+
 def is_user_path(file: str) -> bool:
     installed = any(part in file for part in _INSTALLED)
     return not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from unstall.inside.data_met import meet
 from unstall.inside.patching import MARK, wrap
-from unstall.inside.places import code_place, user_place
+from unstall.inside.places import code_place, is_own_file, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import tag
 from unstall.journal.events import PipelineBuilt
@@ -106,7 +106,10 @@ class _Recorder:
     def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> Optional[PipelineBuilt]:
         where = user_place(4)
         function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
-        if where is None or str(getattr(function, "__module__", "")).startswith("unstall."):
+        by_us = is_own_file(sys._getframe(4).f_code.co_filename) or str(getattr(function, "__module__", "")).startswith(
+            "unstall."
+        )
+        if where is None or by_us:
             return None  # a stage that a library, or we, built for ourselves
         self._stages += 1
         if name in GIVEN_FILES:
@@ -140,11 +143,11 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
         return None
     sides = shape.as_list()
     if sides and sides[0] is None:
-        sides[0] = _batch_size(dataset)  # the last batch may be smaller, the others are not
+        sides[0] = batch_size(dataset)  # the last batch may be smaller, the others are not
     return None if None in sides else math.prod(sides) * width
 
 
-def _batch_size(dataset: Any) -> Optional[int]:
+def batch_size(dataset: Any) -> Optional[int]:
     """Of the batch stage that a data set comes from, through stages that leave elements as they are."""
     for _ in range(MOST_STAGES_BACK):
         if hasattr(dataset, "_batch_size"):

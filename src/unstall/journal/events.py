@@ -144,6 +144,7 @@ class ProgramEnded(Event):
     """The interpreter came to its orderly end (atexit): not written after os._exit or a kill."""
 
     pid: int = 0
+    peak_rss_bytes: Optional[int] = None  # the most that it ever had in memory
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ that it is read: so this is asked only where nothing else tells where the data l
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +20,9 @@ MOST_NAMED = 40
 ENTRIES_LOOKED_AT = 300
 WRITTEN = frozenset({
     "checkpoint", "checkpoints", "ckpt", "ckpts", "figures", "log", "logs", "mlruns", "models", "out", "output", "outputs",
-    "plots", "predictions", "preds", "results", "runs", "save", "saved", "tb", "tensorboard", "tmp", "wandb", "weights",
+    "plots", "predictions", "preds", "results", "runs", "save", "saved", "tb", "tensorboard", "wandb", "weights",
 })  # fmt: skip
+_OF_RECORDS = re.compile(r"\.(tf)?rec(ord)?s?", re.IGNORECASE)
 _QUOTED = re.compile(r"""['"]([^'"\n]{2,400})['"]""")
 _UNQUOTED = re.compile(r"""[:=]\s*([\w./~-]{3,400})\s*$""", re.MULTILINE)  # as a settings file has it
 
@@ -77,7 +79,8 @@ def _entries(folder: str) -> Iterator[str]:
 
 
 def held_open(pid: int) -> list[str]:
-    """Files of records or arrays that a process has open for reading right now."""
+    """Files of arrays that a process has open for reading right now; of records, those of the same ending beside them, too: which
+    of them is open is chance."""
     found = []
     try:
         links = list(Path(f"/proc/{pid}/fd").iterdir())
@@ -87,10 +90,15 @@ def held_open(pid: int) -> list[str]:
         try:
             path = str(link.readlink())
             if kind_of(path) in {"records", "arrays"} and path.startswith("/") and _is_read(pid, link.name):
-                found.append(path)
+                found.append(_with_its_like(path))
         except OSError:
             continue
     return found
+
+
+def _with_its_like(path: str) -> str:
+    ending = _OF_RECORDS.search(Path(path).name)
+    return f"{glob.escape(str(Path(path).parent))}/*{ending[0]}*" if ending is not None else path
 
 
 def _is_read(pid: int, number: str) -> bool:

@@ -22,6 +22,7 @@ from unstall.journal.events import (
     Event,
     ModulesLoaded,
     SourcesCopied,
+    StepsEnded,
     VersionsRead,
 )
 from unstall.runs import RunFolder
@@ -31,10 +32,10 @@ from unstall.signals.project import Sources
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
 MEASURE_AFTER_S = 3.0  # after data was met: more of it may come
 MEASURE_AT_LATEST_S = 12.0  # by then a program that shows nothing from inside is taken at its word: the paths that it names
-OPEN_LOOKS_S = (3.0, 6.0, 12.0, 25.0, 50.0)  # when it is asked which files it holds open
-WAIT_AT_END_S = 3.0
+OPEN_LOOKS_S = (3.0, 6.0, 9.0, 11.0)  # when it is asked which files it holds open
+WAIT_AT_END_S = 5.0
 MOST_PATHS = 400
-NICENESS = 10
+NICENESS = 5
 STARTED_BEFORE_S = 1.0  # the program may have begun a moment before it is recorded
 
 
@@ -55,13 +56,18 @@ class Recorder:
         self._folder = folder
         self._variables = dict(variables)
         self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
-        self._script = circumstances.script_of(self._command, folder, self._search)
+        script = circumstances.script_of(self._command, folder, self._search)
+        self._script = script if project.is_own(script) else ""  # that of the trainer is nobody's
         self._sources: Sources | None = None
         self._began, self._began_at = time.monotonic(), time.time() - STARTED_BEFORE_S
         self._knows_packages = False
         self._data: dict[str, str] = {}  # paths, and how they were met
         self._data_due = MEASURE_AT_LATEST_S  # seconds from the start
+        self._is_under_way = (
+            False  # what is met later, a run that died early would not have met: it would seem to have other data
+        )
         self._open_looks = list(OPEN_LOOKS_S)
+        self._held_open: set[str] = set()
         self._is_trainer = "unstall.training" in self._command  # it tells of its data set itself
         self._digest = ""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -87,15 +93,17 @@ class Recorder:
             if isinstance(event, ModulesLoaded):
                 self._knows_packages = True
                 self._later(lambda event=event: self._take_modules(event))  # type: ignore[misc]
-            elif isinstance(event, DataMet):
+            elif isinstance(event, DataMet) and not self._is_under_way:
                 self._meet([path for path in event.paths if event.how != "glob" or not data_named.is_written(path)], event.how)
+            elif isinstance(event, StepsEnded):
+                self._is_under_way = True
         age = time.monotonic() - self._began
         if not self._knows_packages and age > ASK_MEMORY_AFTER_S:
             self._knows_packages = True
             self._later(self._read_memory)
         if self._open_looks and age > self._open_looks[0]:
             self._open_looks.pop(0)
-            self._meet(data_named.held_open(self._pid), "open")
+            self._held_open.update(data_named.held_open(self._pid))
         if age > self._data_due:
             self._measure()
 
@@ -128,7 +136,7 @@ class Recorder:
 
     def _take_modules(self, event: ModulesLoaded) -> None:
         self._note(VersionsRead(at=time.time(), versions=packages.versions(event.packages)))
-        if self._sources is None or (self._script and not project.is_own(self._script)):
+        if self._sources is None or self._is_trainer:
             return
         before = len(self._sources.files)
         files = [Path(os.path.realpath(file)) for file in event.files if project.is_own(file)]
@@ -153,6 +161,7 @@ class Recorder:
         plain = {"folder": sources.folder, "script": sources.script, "files": sources.files}
         path = self._run.sources_path
         aside = path.with_name(f".{path.name}.new")
+        aside.touch(mode=0o600)  # the program may lie where others cannot read it
         aside.write_bytes(gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))
         aside.replace(path)
         self._note(
@@ -176,9 +185,10 @@ class Recorder:
             self._data_due = min(self._data_due, time.monotonic() - self._began + MEASURE_AFTER_S)
 
     def _measure(self) -> None:
-        """What was met up to now, with the annotations that the program names; where nothing was met, all data that it names."""
+        """What was met up to now, with the annotations that the program names; where nothing was met, all data that it names, or
+        at last what it holds open."""
         self._data_due = math.inf
-        met = dict(self._data)
+        met, held_open = dict(self._data), sorted(self._held_open)
 
         def measure() -> None:
             if self._is_trainer or self._sources is None:
@@ -186,6 +196,7 @@ class Recorder:
             texts = [file["text"] for file in self._sources.files.values()]
             named = data_named.named(texts, self._command, list(dict.fromkeys([self._folder, self._sources.folder])))
             paths = {**dict.fromkeys(data_named.labels_among(named) if met else named, "named by the program"), **met}
+            paths = paths or dict.fromkeys(held_open, "open")
             found = data_files.measure(list(paths), self._folder)
             if found and found["digest"] != self._digest:
                 self._digest = found["digest"]

@@ -12,6 +12,7 @@ from unstall.journal.events import (
     HostSampled,
     PhaseEnded,
     ProcessEnded,
+    ProgramEnded,
     StepsEnded,
 )
 from unstall.report.numbers import input_seconds
@@ -79,9 +80,13 @@ class Course:
             self.totals["validation"] += event.seconds
         elif isinstance(event, CheckpointSaved):
             self.totals["checkpoint"] += event.seconds
+<<<<<<< HEAD
         elif isinstance(event, FitBegan):
             self._is_training = True
         elif isinstance(event, HostSampled | ProcessEnded):
+=======
+        elif isinstance(event, HostSampled | ProcessEnded | ProgramEnded):
+>>>>>>> s5-record
             self._take_host(event, moment)
         elif isinstance(event, DeviceSampled):
             self._take_device(event, moment)
@@ -123,8 +128,8 @@ class Course:
         self.last_loss = group.loss
         self.losses.add(self._steps_before + group.last, group.loss)
 
-    def _take_host(self, event: HostSampled | ProcessEnded, moment: float) -> None:
-        if isinstance(event, ProcessEnded):
+    def _take_host(self, event: HostSampled | ProcessEnded | ProgramEnded, moment: float) -> None:
+        if not isinstance(event, HostSampled):
             self.host_peak_bytes = max(self.host_peak_bytes or 0, event.peak_rss_bytes or 0) or None
             return
         self.host_peak_bytes = max(self.host_peak_bytes or 0, event.rss_bytes)

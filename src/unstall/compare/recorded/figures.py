@@ -28,6 +28,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "host_peak_bytes": course.host_peak_bytes,
         "host_before_bytes": course.host_before_bytes,
         "images_per_s": size / step_s if size and step_s else None,
+        "most_threads": course.most_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "queued_cores": course.queued_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "loss_first": _loss(course, 0),

@@ -15,11 +15,13 @@ from unstall.journal.events import (
     InputDescribed,
     ModelDescribed,
     ModelRecorded,
+    PipelineBuilt,
     TrainingBegan,
 )
 
 BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
          "uint16": 2, "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}  # fmt: skip
+BEFORE_FIT_S = 5.0  # the input is described before the fit begins
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
 OF_SETTINGS = {
     "learning_rate": "rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
@@ -30,11 +32,14 @@ Array = dict[str, Any]
 
 def batch(taken: Taken) -> dict[str, Any]:
     """The arrays of the largest batch that was seen, how many shapes there were, and how the numbers in them ranged."""
-    counted = [event for event in taken.of(BatchesCounted) if event.shapes]
-    if counted:
-        most = max(counted, key=lambda event: event.batches)
-        shapes = [{"arrays": [_array(*part) for part in shape["arrays"]], "batches": shape["batches"]} for shape in most.shapes]
-        arrays, different, looked_at = shapes[0]["arrays"], most.different, most.batches
+    counted = _counted(taken)
+    if counted is not None:
+        rows = _stated_rows(taken)
+        shapes = [
+            {"arrays": [_array(*_with_rows(part, rows)) for part in shape["arrays"]], "batches": shape["batches"]}
+            for shape in counted.shapes
+        ]
+        arrays, different, looked_at = shapes[0]["arrays"], counted.different, counted.batches
     else:
         shapes, arrays = [], _from_samples(taken)
         different, looked_at = (1, 1) if arrays else (0, 0)
@@ -54,6 +59,26 @@ def batch(taken: Taken) -> dict[str, Any]:
         "looked_at": looked_at,
         "values": _values(taken),
     }
+
+
+def _counted(taken: Taken) -> BatchesCounted | None:
+    """Of the last fit, that which has seen most; where none has seen a batch, what the data set said of itself."""
+    fit = taken.last(FitBegan)
+    events = [event for event in taken.of(BatchesCounted) if event.shapes]
+    of_fit = [event for event in events if fit is not None and event.at >= fit.at - BEFORE_FIT_S]
+    return max(of_fit or events, key=lambda event: event.batches, default=None)
+
+
+def _stated_rows(taken: Taken) -> int | None:
+    """How many rows a stage of tf.data makes a batch of: for a data set that leaves it open itself."""
+    stages = [event for event in taken.of(PipelineBuilt) if event.stage in {"batch", "padded_batch", "ragged_batch"}]
+    stated = [event.arguments.get("batch_size", event.arguments.get("argument_0")) for event in stages]
+    return next((rows for rows in reversed(stated) if isinstance(rows, int) and rows > 0), None)
+
+
+def _with_rows(part: list[Any], rows: int | None) -> list[Any]:
+    role, name, shape, dtype = part
+    return [role, name, [rows, *shape[1:]] if rows and shape and shape[0] < 0 else shape, dtype]
 
 
 def _array(role: str, name: str, shape: list[int], dtype: str) -> Array:
@@ -126,7 +151,7 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
         return _from_description(taken)
     facts, size = told.facts, fed.get("micro_batch") or fed.get("size")
     layers = [_layer(row, size) for row in told.layers if isinstance(row, list) and len(row) == 6]
-    known = [layer["activation_bytes"] for layer in layers if layer["activation_bytes"] is not None]
+    held = [layer["activation_bytes"] for layer in layers if layer["output_shape"] is not None]
     fit = taken.last(FitBegan)
     return {
         "name": facts.get("name", ""),
@@ -135,7 +160,7 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
         "trainable_parameters": facts.get("trainable_parameters"),
         "layers": layers,
         "layers_left_out": told.layers_left_out,
-        "activation_bytes": sum(known) if known else None,
+        "activation_bytes": sum(held) if held and None not in held else None,  # of the layers whose shapes Keras knows
         "inputs": [_tensor(each, size) for each in facts.get("inputs") or []],
         "outputs": [_tensor(each, size) for each in facts.get("outputs") or []],
         "precision": facts.get("policy", ""),

@@ -113,9 +113,12 @@ def inputs(taken: Taken) -> dict[str, Any]:
     if stages:
         told.setdefault("kind", "tf.data")
         told["stages"] = stages
+<<<<<<< HEAD
         told["stages_are"] = "measured" if _measured(taken) else "built"
     if taken.course.most_threads:
         told["threads"] = taken.course.most_threads
+=======
+>>>>>>> s5-record
     return told
 
 
@@ -127,9 +130,8 @@ def _stages(taken: Taken) -> list[dict[str, Any]]:
     """Those of the pipeline that ran, where TensorFlow could be asked; else all that the program has built, in its order."""
     measured = _measured(taken)
     if measured:
-        stages = [
-            (str(stage.get("stage", "")), stage.get("arguments") or {}, stage.get("where")) for stage in measured[-1].stages
-        ]
+        told = [stage for stage in measured[-1].stages if stage.get("stage")]  # others were added by a library
+        stages = [(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in told]
     else:
         stages = [(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)]
     return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MOST_STAGES]]
