@@ -80,13 +80,9 @@ class Course:
             self.totals["validation"] += event.seconds
         elif isinstance(event, CheckpointSaved):
             self.totals["checkpoint"] += event.seconds
-<<<<<<< HEAD
         elif isinstance(event, FitBegan):
             self._is_training = True
-        elif isinstance(event, HostSampled | ProcessEnded):
-=======
         elif isinstance(event, HostSampled | ProcessEnded | ProgramEnded):
->>>>>>> s5-record
             self._take_host(event, moment)
         elif isinstance(event, DeviceSampled):
             self._take_device(event, moment)

@@ -113,12 +113,7 @@ def inputs(taken: Taken) -> dict[str, Any]:
     if stages:
         told.setdefault("kind", "tf.data")
         told["stages"] = stages
-<<<<<<< HEAD
         told["stages_are"] = "measured" if _measured(taken) else "built"
-    if taken.course.most_threads:
-        told["threads"] = taken.course.most_threads
-=======
->>>>>>> s5-record
     return told
 
 
