@@ -45,26 +45,31 @@ class Runs:
         return run(variant, repeat, self.work, self.only_ready)
 
     def peak_bytes(self, variant: Variant) -> float | None:
-        """By itself and not watched, as the kernel counts it. The trainer has no other way than to be watched."""
+        """The mean of two runs by themselves, not watched. The trainer has no other way than to be watched, once."""
         if variant.program == "train":
             folder = self.of(variant, 1)
             return float(record_of(folder)["figures"].get("host_peak_bytes") or 0.0) if folder is not None else None
-        kept = self.work / "peaks" / f"{key_of(variant, 1)}.json"
+        peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
+        return sum(peak for peak in peaks if peak) / len(peaks) if all(peaks) else None
+
+    def _peak(self, variant: Variant, repeat: int) -> float | None:
+        """As the kernel counts it."""
+        place = self.work / "peaks" / key_of(variant, repeat)
+        kept = place.with_suffix(".json")
         if not kept.exists() and not self.only_ready:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            place = self.work / "peaks" / key_of(variant, 1)
             shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+            place.mkdir(parents=True)
             with started_in(variant, place, write_data(variant.data, self.work)) as (before, given):
                 env = {**os.environ, **given, **dict(variant.variables)}
-                began = time.monotonic()
                 command = [*before, *_command(variant, place)[3:]]
-                program = subprocess.Popen(command, cwd=place, env=env, stdin=subprocess.DEVNULL)
+                program = subprocess.Popen(
+                    command, cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
                 _, status, usage = os.wait4(program.pid, 0)
             if status:
                 raise SystemExit(f"{variant} ended with {status}.")
             kept.write_text(json.dumps(usage.ru_maxrss * 1024))
-            print(f"  measured {variant.program} by itself in {time.monotonic() - began:.0f} s", flush=True)
+            print(f"  measured {variant.program} {place.name} by itself", flush=True)
         return float(json.loads(kept.read_text())) if kept.exists() else None
 
 

@@ -20,6 +20,7 @@ MEMORY, BLOCKS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup/blkio")
 ENTER = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execvp(sys.argv[2], sys.argv[2:])"
 HOLD = """
 import sys, time
+open("/proc/self/oom_score_adj", "w").write("-1000")  # it was there first, and stays
 held = bytearray(int(sys.argv[1]))
 held[::4096] = b"x" * len(held[::4096])
 print("held", flush=True)
@@ -51,6 +52,7 @@ def started_in(variant: Variant, place: Path, data: Path | None) -> Iterator[tup
         if variant.group_bytes:
             group = stack.enter_context(_group(MEMORY))
             (group / "memory.limit_in_bytes").write_text(str(variant.group_bytes))
+            (group / "memory.swappiness").write_text("0")
             before = [sys.executable, "-c", ENTER, str(group / "cgroup.procs"), *before]
             if variant.foreign_bytes:
                 stack.enter_context(_somebody_else(group, variant.foreign_bytes))

@@ -14,6 +14,7 @@ optimizer = keras.optimizers.Adam(RATE)
 dataset = dataset.map(read, num_parallel_calls=4)
 dataset = dataset.prefetch(2)
 model.fit(dataset)
+import picturekit
 """
 
 

@@ -229,3 +229,9 @@ def test_stages_that_nobody_chose_or_that_were_not_seen_alike_are_not_compared()
     assert differences(record(input={"kind": "PyDataset", "stages": []}), record(input=generator)) == []
     built = record(input={"stages_are": "built", "stages": [*record()["input"]["stages"], {"stage": "repeat", "arguments": {}}]})
     assert differences(record(input={"stages_are": "measured"}), built) == []
+
+
+def test_a_package_that_only_another_one_needs_can_change_nothing() -> None:
+    versions = {**record()["versions"], "python-dateutil": "2.9.0"}
+    found = the_only(record(versions=versions), record(versions={**versions, "python-dateutil": "4.0.0"}))
+    assert (found.words, found.touches) == ("python-dateutil 2.9.0 → 4.0.0", frozenset())

@@ -16,7 +16,7 @@ SETTINGS = {
     "batch_size": "batch", "micro_batch": "micro_batch", "optimizer": "optimizer", "rate": "learning_rate",
     "momentum": "optimizer_setting", "weight_decay": "optimizer_setting", "clip_norm": "optimizer_setting",
     "warm_up_steps": "learning_rate", "schedule": "learning_rate", "rate_drops_at_epochs": "learning_rate",
-    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "workers": "threads",
+    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "workers": "parallelism",
     "ahead_bytes": "prefetch", "cache_bytes": "cache",
     "cache_folder": "cache", "most_boxes": "boxes", "skip_examples": "data_size", "shapes": "data_size",
     "validation": "validation", "validation_share": "validation", "evaluate_every_epochs": "validation",
@@ -31,6 +31,11 @@ NOISE_VARIABLES = ("SLURM_JOB", "SLURM_STEP", "SLURM_TASK_PID", "SLURM_LAUNCH", 
 OF_THE_LEARNING = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "tf_keras", "optax", "flax"})
 ROOM = 1.25  # times what the older run needed: with less, what others hold matters
 LEAST_TAKEN = 0.1  # of that need
+COMPUTING = frozenset({
+    "numpy", "scipy", "opencv", "opencv-python", "opencv-python-headless", "pillow", "h5py", "ml-dtypes", "ml_dtypes", "optree",
+    "cuda", "driver", "simplejpeg", "pandas", "pyarrow", "scikit-image", "scikit-learn", "albumentations", "grain", "torchvision",
+    "tensorflow-datasets", "keras-hub", "keras-cv",
+})  # fmt: skip
 SAME_MEMORY = 0.05  # of the machine: the same one after an update of its kernel reports a little more or less
 
 
@@ -38,7 +43,7 @@ def of_surroundings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[D
     yield from _of_settings(facts.settings(before), facts.settings(after))
     yield from _of_command(before, after)
     yield from _of_environment(facts.section(before, "environment"), facts.section(after, "environment"))
-    yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"))
+    yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"), facts.imported(after))
     yield from _of_machine(before, after)
     yield from _of_devices(before, after)
 
@@ -85,8 +90,8 @@ def _of_environment(before: dict[str, Any], after: dict[str, Any]) -> Iterator[D
         yield difference("environment", kind, was, is_now, detail=name)
 
 
-def _of_versions(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    """A package that one run alone had loaded is a difference only where the other tells its packages, too."""
+def _of_versions(before: dict[str, Any], after: dict[str, Any], imported: frozenset[str]) -> Iterator[Difference]:
+    """Of packages that both had loaded. One that only another package needs is told, but explains nothing: unless it computes."""
     if not before or not after:
         return
     for name in sorted({*before, *after} - {"unstall"}):
@@ -95,7 +100,12 @@ def _of_versions(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diff
             continue
         kind = "python" if name == "python" else "version"
         found = difference("versions", kind, was, is_now, detail=name)
-        yield found if name.lower() not in OF_THE_LEARNING else replace(found, weight=found.weight + 0.1)
+        if name.lower() in OF_THE_LEARNING:
+            yield replace(found, weight=found.weight + 0.1)
+        elif kind == "python" or name.lower() in COMPUTING or facts.module_of(name) in imported:
+            yield found
+        else:
+            yield replace(found, weight=0.1, touches=frozenset())
 
 
 def _of_machine(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:

@@ -32,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
+_IMPORTED = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.MULTILINE)
 TEMPORARY = re.compile(r"^(/tmp/|/var/tmp/|/dev/shm/|/proc/|/run/)|unstall")
 AUTOTUNED = 2.0  # batches, about, that TensorFlow keeps ahead where it may choose
 WIDTHS = {"float64": 8.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "int64": 8.0, "int32": 4.0, "uint8": 1.0, "int8": 1.0}
@@ -52,6 +53,18 @@ def variable(environment: dict[str, Any], name: str) -> Any:
     if not isinstance(value, str) or "/cv2/" not in value:
         return value
     return ":".join(part for part in value.split(":") if part and "/cv2/" not in part) or None
+
+
+def imported(record: dict[str, Any]) -> frozenset[str]:
+    """The packages that the program's own source imports."""
+    texts = [str(entry.get("text") or "") for entry in section(record, "sources").values() if isinstance(entry, dict)]
+    return frozenset(name for text in texts for name in _IMPORTED.findall(text))
+
+
+def module_of(distribution: str) -> str:
+    """The name that most packages are imported by."""
+    plain = distribution.lower().replace("-", "_")
+    return {"pyyaml": "yaml", "python_dateutil": "dateutil", "scikit_learn": "sklearn"}.get(plain, plain)
 
 
 def is_temporary(value: Any) -> bool:
