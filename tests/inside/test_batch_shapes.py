@@ -21,8 +21,12 @@ def shapes(tmp_path: Path) -> BatchShapes:
     return BatchShapes(Probe(RunFolder(tmp_path)))
 
 
+@pytest.fixture(autouse=True)
+def no_other_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "_current", None)
+
+
 def told(folder: Path) -> list[BatchesCounted]:
-    assert probing.current() is None
     return read_folder(folder).of(BatchesCounted)
 
 

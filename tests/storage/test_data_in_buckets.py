@@ -20,13 +20,13 @@ from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.fetching import GAP_BYTES, joined
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
-from unstall.detectors.weights import weights_file
+from unstall.detectors.weights import safetensors_files
 from unstall.detectors.weights.description import Description, described
 from unstall.errors import BucketFailed, WrongInput
 from unstall.preflight.answers import Refuses
 from unstall.preflight.checks import bucket_speed, paths
 from unstall.storage import located
-from unstall.storage.copying import put_folder
+from unstall.storage.copying import put_folder, whole_at
 
 COUNT = 12
 
@@ -146,7 +146,8 @@ def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     description = Description("ssd_tiny", class_names=("cat",))
     arrays = {"layer.weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
-    weights_file.write(f"{google.url}/best.safetensors", arrays, description)
+    with whole_at(located(f"{google.url}/best.safetensors")) as local:
+        safetensors_files.write(local, arrays, description.as_metadata())
     checkpoint, said = described(f"{google.url}/best.safetensors")
     assert said.class_names == ("cat",)
     np.testing.assert_array_equal(checkpoint.tensors["layer.weight"].read(), arrays["layer.weight"])

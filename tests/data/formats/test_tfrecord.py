@@ -208,7 +208,7 @@ def test_a_record_without_its_image(tmp_path: Path) -> None:
             "label_map_duplicates",
             "The id 1 is given to 'cat' and to 'dog'",
         ),
-        ("item { id: 1 name: 'cat' \n", "annotation_unparsable", "m.pbtxt:1: The block 'item' is never closed"),
+        ("item { id: 1 name: 'cat' \n", "annotation_unparsable", "m.pbtxt:1: item: The block 'item' is never closed"),
     ],
 )
 def test_what_is_wrong_with_the_label_map_is_said(tmp_path: Path, text: str, problem: str, said: str) -> None:
