@@ -64,7 +64,8 @@ check: $(VENV)/.ready-for-test
 	$(BIN)/python docs/generate.py --check
 
 # Two lanes beside each other, of about the same length: the tests of the watching half wait much and compute little, those of
-# detectors compute on one core. One run for each backend, and one for what needs no framework; JAX's tests of both halves are few.
+# detectors compute on one core. One run for each backend, and one for what needs no framework; PyTorch's and JAX's tests of the
+# watching half are few.
 LEARNING := tests/detectors tests/training
 
 tests: $(VENV)/.ready-for-test
@@ -73,10 +74,10 @@ tests: $(VENV)/.ready-for-test
 tests-watching: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m "not tensorflow and not jax and not torch"
 	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
-	$(BIN)/pytest -m torch $(addprefix --ignore=,$(LEARNING))
 
 tests-learning: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m torch $(LEARNING)
+	$(BIN)/pytest -m torch $(addprefix --ignore=,$(LEARNING))
 	$(BIN)/pytest -m jax
 	$(BIN)/pytest -m tensorflow $(LEARNING)
 

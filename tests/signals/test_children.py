@@ -30,13 +30,15 @@ def test_a_forked_child_goes_on_from_our_memory() -> None:
 
 
 def test_a_program_started_anew_does_not() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    program = "print(flush=True); input()"
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
+        assert process.stdout is not None and process.stdout.readline()  # before that the kernel may not know its command yet
         seen = children.look(process.pid)
         assert seen is not None
         assert seen.forked in (False, None)
-        assert seen.command[1:] == ["-c", "input()"]
+        assert seen.command[1:] == ["-c", program]
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     assert children.sample([process.pid]) == []
