@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -10,7 +9,7 @@ from typing import Any
 
 from unstall.inside.data_met import meet
 from unstall.inside.patching import wrap
-from unstall.inside.places import is_user_code, user_place
+from unstall.inside.places import calling_code, is_user_code, user_place
 from unstall.inside.probe import Probe
 from unstall.journal.events import PatternMatchedNothing
 
@@ -37,7 +36,7 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def see(found: list[Any]) -> None:
         nonlocal seen
         seen += 1
-        if seen <= MOST_SEEN and is_user_code(sys._getframe(3).f_code):  # libraries look for files of their own
+        if seen <= MOST_SEEN and is_user_code(calling_code(3)):  # libraries look for files of their own
             meet(probe, found, "glob")
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:

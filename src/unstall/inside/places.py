@@ -12,6 +12,7 @@ from unstall.journal.events import Frame
 
 _STDLIB = sysconfig.get_paths()["stdlib"] + "/"
 _OWN = __file__.rsplit("/inside/", 1)[0] + "/"
+_AROUND_HOOKS = _OWN + "inside/patching.py"
 _PROBE = (_OWN + "inside/", _OWN + "journal/", _OWN + "runs.py")  # what runs on our account; a training of ours is a program
 _INSTALLED = (
     "/site-packages/",
@@ -46,6 +47,14 @@ def is_own_file(file: str) -> bool:
 def is_user_path(file: str) -> bool:
     installed = any(part in file for part in _INSTALLED)
     return not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")
+
+
+def calling_code(depth: int) -> CodeType:
+    """Of the frame so far above the one that asks; what lies around every hook of ours (`patching.unseen`) is none."""
+    frame = sys._getframe(depth + 1)
+    while frame.f_back is not None and frame.f_code.co_filename == _AROUND_HOOKS:
+        frame = frame.f_back
+    return frame.f_code
 
 
 def user_place(depth: int = 1) -> Optional[str]:

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from unstall.inside.data_met import meet
 from unstall.inside.patching import MARK, unseen, wrap
-from unstall.inside.places import code_place, is_own_file, user_place
+from unstall.inside.places import calling_code, code_place, is_own_file, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import tag
 from unstall.journal.events import PipelineBuilt
@@ -107,9 +107,7 @@ class _Recorder:
     def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> Optional[PipelineBuilt]:
         where = user_place(4)
         function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
-        by_us = is_own_file(sys._getframe(4).f_code.co_filename) or str(getattr(function, "__module__", "")).startswith(
-            "unstall."
-        )
+        by_us = is_own_file(calling_code(4).co_filename) or str(getattr(function, "__module__", "")).startswith("unstall.")
         if where is None or by_us:
             return None  # a stage that a library, or we, built for ourselves
         self._stages += 1
