@@ -10,8 +10,8 @@ How we know
 The rate is a thousandth of a usual start for that optimizer, or less, and was so from the start or soon after it. By the
 steps that were measured, all steps of the run together would move the weights by less than 1 % of their size, and with a
 usual rate they would move: so it is the rate, not a gradient of zero. The loss has not fallen. A warm-up that begins at 0, a
-schedule that ends there, and fine-tuning with a small rate that does its work are no fault. Or the rate has fallen to a
-thousandth of its start and far below, and no weight has changed by one bit for hundreds of steps: whatever was learned
+schedule that ends there, and fine-tuning with a small rate that does its work are no fault. Or a callback has lowered the rate
+to a thousandth of its start and far below, and no weight has changed by one bit for hundreds of steps: whatever was learned
 before, what follows is in vain.
 
 When this is wrong
@@ -59,7 +59,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the rate is not that low")
     if rate > run.rates[0] * 1.01 or rate > run.rates[len(run.rates) // 2] * 1.01:
         return Clear("the rate is rising: a warm-up")
-    if rate < OF_START * run.rates[0] and run.samples[-1].facts["window"] >= UNMOVED_STEPS and nothing_moves(run):
+    if _has_sunk(run, rate):
         return _sunk(run, rate)
     left = run.fallen_to()
     if left is None or left < 1 - LEAST_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
@@ -68,6 +68,13 @@ def examine(journal: Journal) -> Verdict:
     if moved is None:
         return Clear("the weights move, or would not move at a usual rate either")
     return _found(run, rate, usual, *moved)
+
+
+def _has_sunk(run: Course, rate: float) -> bool:
+    """Bit by bit, and nobody has planned it: a schedule comes down to 0 on purpose, and some epochs after that are no fault."""
+    is_planned = rate == 0 or bool(run.model.get("schedule"))
+    far_down = rate < OF_START * run.rates[0] and run.samples[-1].facts["window"] >= UNMOVED_STEPS
+    return not is_planned and far_down and nothing_moves(run)
 
 
 def _sunk(run: Course, rate: float) -> Found:
