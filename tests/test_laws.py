@@ -38,7 +38,7 @@ STARTS_ALONE = [
 ]
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
-MOST_CATCH_ALLS = 7
+MOST_CATCH_ALLS = 3
 # What runs inside the watched program, and what may be imported there at module level.
 INSIDE = [
     *SOURCE.glob("inside/**/*.py"),
@@ -286,10 +286,6 @@ def test_files_and_functions_are_short() -> None:
 
 
 def catches_all(handler: ast.ExceptHandler) -> bool:
-    """And keeps it: what hands everything on has caught nothing."""
-    last = handler.body[-1]
-    if isinstance(last, ast.Raise) and last.exc is None:
-        return False
     return handler.type is None or bool({"Exception", "BaseException"} & set(re.findall(r"\w+", ast.unparse(handler.type))))
 
 

@@ -9,6 +9,13 @@ UnstallError            1
 └── BucketFailed        6   a bucket cannot be reached, read or written; says which, what of it, and why
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
 
 class UnstallError(Exception):
     exit_code = 1
@@ -38,3 +45,15 @@ class BucketFailed(UnstallError):
     """No OSError: that a bucket cannot be reached is no defect of one of its files, and must not be taken for one."""
 
     exit_code = 6
+
+
+def attempt(make: Callable[[], T], failed: Callable[[Exception], T]) -> T:
+    """What it makes, or what is told of its failure: an event, a verdict, a reason. Never nothing.
+
+    The one place where anything may fail and something else must go on; inside the program there is `Shield` beside it, which is
+    called at every step.
+    """
+    try:
+        return make()
+    except Exception as error:  # whatever it is, it is told
+        return failed(error)

@@ -12,8 +12,9 @@ import pytest
 from tests.programs import run_bare, run_watched, write
 from unstall.inside.batches import LookingIterator, Source
 from unstall.inside.keras_input import TimedIterable
-from unstall.inside.patching import unseen, wrap
+from unstall.inside.patching import wrap
 from unstall.inside.probe import Probe
+from unstall.inside.unseen import unseen
 from unstall.runs import RunFolder
 
 SIGNALS = """

@@ -15,6 +15,7 @@ from types import ModuleType
 from unstall.diagnosis import causes
 from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Found, Unknown, Verdict
+from unstall.errors import attempt
 from unstall.journal.reader import Journal
 
 
@@ -56,10 +57,11 @@ def explained_by(name: str) -> tuple[str, ...]:
 
 def examine(name: str, journal: Journal) -> Verdict:
     """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
-    try:
+
+    def verdict() -> Verdict:
         return confirmed(name, cause_module(name).examine(journal), journal)
-    except Exception as error:  # the one place where a cause may fail; shown as Crashed
-        return Crashed(f"{type(error).__name__}: {error}")
+
+    return attempt(verdict, lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
 
 def diagnose(journal: Journal) -> Diagnosis:

@@ -13,9 +13,10 @@ from typing import Any, Optional
 
 from unstall.inside.guessing import guessing_of
 from unstall.inside.own_loop import loop_of
-from unstall.inside.patching import unseen, wrap
+from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
+from unstall.inside.unseen import unseen
 from unstall.journal.events import LoopSeen
 
 LOOK_EVERY_S = 0.25

@@ -12,7 +12,8 @@ import linecache
 from types import CodeType, FrameType
 from typing import Any, Optional
 
-from unstall.inside.places import _INSTALLED, _OWN, _STDLIB
+from unstall.inside.places import _INSTALLED, _STDLIB
+from unstall.inside.unseen import OWN
 
 DEEPEST = 3  # calls followed from the block
 LARGEST_FILE = 2_000_000
@@ -27,7 +28,7 @@ Functions = dict[str, ast.AST]
 
 
 def is_user_file(file: str) -> bool:
-    return not (any(part in file for part in _INSTALLED) or file.startswith(("<", _OWN, _STDLIB)))
+    return not (any(part in file for part in _INSTALLED) or file.startswith(("<", OWN, _STDLIB)))
 
 
 def in_tape_block(frame: FrameType) -> tuple[Optional[str], str]:

@@ -1,7 +1,7 @@
 """Waits, at next to no cost, for a reason to switch the probe on: `unstall run` starts many processes that never train.
 
 A reason is the import of a framework, an error that ends the program, or a signal that it sends. Until then nothing of
-Unstall but this file is loaded. A forked child is left alone.
+Unstall but this file, and two that it needs, is loaded. A forked child is left alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
+
+from unstall.errors import attempt
+from unstall.inside.unseen import unseen
 
 FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax", "torch")
 SENDERS = ((os, "kill"), (os, "killpg"), (signal, "pthread_kill"), (signal, "raise_signal"))
@@ -25,8 +28,9 @@ def is_worker_process() -> bool:
 class Waiting:
     """Everything that is put in place to wait, and taken away again by `disarm`."""
 
-    def __init__(self, run_path: str) -> None:
-        self._run_path = run_path
+    def __init__(self, run_path: str, tell_failed: Callable[[Exception], None]) -> None:
+        """`tell_failed` writes it down that the probe could not be begun."""
+        self._run_path, self._tell_failed = run_path, tell_failed
         self._armed = True
         self._excepthook = sys.excepthook
         self._senders: list[tuple[Any, str, Any, Any]] = []
@@ -57,15 +61,15 @@ class Waiting:
         if not self._armed:
             return
         self.disarm()
-        try:
-            from pathlib import Path
+        attempt(self._begin, self._tell_failed)  # the program must go on, whatever is wrong with us
 
-            from unstall.inside import begin
-            from unstall.runs import RunFolder
+    def _begin(self) -> None:
+        from pathlib import Path
 
-            begin.begin(RunFolder(Path(self._run_path)))
-        except Exception:  # the program must go on, whatever is wrong with us
-            return
+        from unstall.inside import begin
+        from unstall.runs import RunFolder
+
+        begin.begin(RunFolder(Path(self._run_path)))
 
     def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> None:
         """Finds nothing: it only sees what is imported."""
@@ -80,16 +84,11 @@ class Waiting:
 
     def _stand_in(self, module: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def send(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if not self._armed:  # the probe was begun by a Guard, and has wrapped this in its turn
-                    return original(*args, **kwargs)
-                self.begin()
-                return getattr(module, name)(*args, **kwargs)
-            except BaseException as error:
-                from unstall.inside.places import hide_ours  # loaded only when there is an error
+            if not self._armed:  # the probe was begun by a Guard, and has wrapped this in its turn
+                return original(*args, **kwargs)
+            self.begin()
+            return getattr(module, name)(*args, **kwargs)
 
-                hide_ours(error)
-                raise
-
-        send.__name__ = send.__qualname__ = name
-        return send
+        stand_in = unseen(send)
+        stand_in.__name__ = stand_in.__qualname__ = name
+        return stand_in

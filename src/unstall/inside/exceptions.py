@@ -14,8 +14,9 @@ import warnings
 from typing import Any
 
 from unstall.inside import device_facts, files_met, loaded
-from unstall.inside.places import traceback_frames, without_ours
+from unstall.inside.places import traceback_frames
 from unstall.inside.probe import Probe
+from unstall.inside.unseen import without_ours
 from unstall.journal.events import ErrorRaised, WarningShown
 
 LOGGERS = ("tensorflow", "absl", "jax", "keras")

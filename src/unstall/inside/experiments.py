@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
+from unstall.errors import attempt
 from unstall.inside.probe import Probe
 from unstall.journal.events import ExperimentEnded
 
@@ -47,10 +48,11 @@ def _instead_of_training(probe: Probe, model: Any, names: list[str]) -> None:
 
 def _tried(make: Callable[[], Any]) -> tuple[Any, str]:
     """What it gives, or None and why it could not be had."""
-    try:
-        return make(), ""
-    except Exception as error:  # whatever the program's model or input does in an experiment is told as the reason
+
+    def why(error: Exception) -> tuple[Any, str]:
         return None, str(error) if isinstance(error, NotPossible) else f"{type(error).__name__}: {error}"
+
+    return attempt(lambda: (make(), ""), why)
 
 
 def _one(name: str, subject: Subject) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.inside.patching import unseen
+from unstall.inside.unseen import unseen
 
 Hook = Callable[[ModuleType], None]
 

@@ -15,13 +15,14 @@ from typing import Any, Optional
 from unstall.inside.batch_shapes import tell_spec
 from unstall.inside.data_met import meet
 from unstall.inside.endless import never_ends
-from unstall.inside.patching import unseen, wrap
+from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_pipeline import batch_size
 from unstall.inside.tf_stages import batches_per_pass
 from unstall.inside.tf_stamp import InputStamp
 from unstall.inside.tf_tap import tap_of
+from unstall.inside.unseen import unseen
 from unstall.journal.events import InputDescribed
 
 KINDS = {

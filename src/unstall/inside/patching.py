@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from unstall.inside.places import hide_ours
+from unstall.inside.unseen import unseen
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "_unstall_original"
 HOOK = "_unstall_hook"
 
@@ -28,23 +27,6 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
     return True
-
-
-def unseen(hook: Function) -> Function:
-    """The same, but an error that passes through it shows no frame of ours: the program may catch and print it.
-
-    A bare `raise` adds no frame, and since Python 3.11 hands on the traceback that the error has by then. In an older one the
-    frames stay where the program catches an error itself.
-    """
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return hook(*args, **kwargs)
-        except BaseException as error:
-            hide_ours(error)
-            raise
-
-    return call  # type: ignore[return-value]
 
 
 def _hooks_on(function: Any) -> list[str]:

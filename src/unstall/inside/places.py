@@ -8,12 +8,12 @@ import sysconfig
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Optional
 
+from unstall.inside import unseen
+from unstall.inside.unseen import OWN
 from unstall.journal.events import Frame
 
 _STDLIB = sysconfig.get_paths()["stdlib"] + "/"
-_OWN = __file__.rsplit("/inside/", 1)[0] + "/"
-_AROUND_HOOKS = _OWN + "inside/patching.py"
-_PROBE = (_OWN + "inside/", _OWN + "journal/", _OWN + "runs.py")  # what runs on our account; a training of ours is a program
+_AROUND_HOOKS = unseen.__file__
 _INSTALLED = (
     "/site-packages/",
     "/dist-packages/",
@@ -41,16 +41,16 @@ def is_user_code(code: CodeType) -> bool:
 
 def is_own_file(file: str) -> bool:
     """Whether it is Unstall's."""
-    return file.startswith(_OWN)
+    return file.startswith(OWN)
 
 
 def is_user_path(file: str) -> bool:
     installed = any(part in file for part in _INSTALLED)
-    return not (installed or file.startswith(("<frozen", _OWN, _STDLIB)) or file == "<string>")
+    return not (installed or file.startswith(("<frozen", OWN, _STDLIB)) or file == "<string>")
 
 
 def calling_code(depth: int) -> CodeType:
-    """Of the frame so far above the one that asks; what lies around every hook of ours (`patching.unseen`) is none."""
+    """Of the frame so far above the one that asks; what lies around every hook of ours (`inside/unseen.py`) is none."""
     frame = sys._getframe(depth + 1)
     while frame.f_back is not None and frame.f_code.co_filename == _AROUND_HOOKS:
         frame = frame.f_back
@@ -99,34 +99,8 @@ def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
     frames: list[Frame] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.startswith(_OWN):
+        if not code.co_filename.startswith(OWN):
             frames.append({"function": code.co_name, "file": code.co_filename, "line": traceback.tb_lineno, "module": ""})
         traceback = traceback.tb_next
     frames.reverse()
     return frames[:MOST_FRAMES]
-
-
-def without_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
-    """The same traceback without our frames, which are unlinked where they stand: an error must print as it would alone."""
-    first = _next_not_ours(traceback)
-    part = first
-    while part is not None:
-        following = _next_not_ours(part.tb_next)
-        if following is not part.tb_next:
-            part.tb_next = following
-        part = following
-    return first
-
-
-def hide_ours(error: BaseException) -> None:
-    """Of the traceback that the error has by now."""
-    try:
-        error.__traceback__ = without_ours(error.__traceback__)
-    except Exception:  # no room left on the stack, or a traceback of the program's own kind: the error itself matters more
-        pass
-
-
-def _next_not_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_PROBE):
-        traceback = traceback.tb_next
-    return traceback

@@ -10,10 +10,11 @@ from types import ModuleType
 from typing import Any, Optional
 
 from unstall.inside.data_met import meet
-from unstall.inside.patching import MARK, unseen, wrap
+from unstall.inside.patching import MARK, wrap
 from unstall.inside.places import calling_code, code_place, is_own_file, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import tag
+from unstall.inside.unseen import unseen
 from unstall.journal.events import PipelineBuilt
 
 METHODS = (

@@ -20,10 +20,11 @@ from unstall.inside import cuts
 from unstall.inside.gradients import is_trainable, name_of, size_of, traced_place
 from unstall.inside.gradients_keras import user_losses
 from unstall.inside.own_loop import OwnLoop, loop_of
-from unstall.inside.patching import unseen, wrap
+from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
+from unstall.inside.unseen import unseen
 from unstall.journal.events import LoopSeen
 
 SMALL = 65_536  # elements; larger variables are read only if there is no smaller one

@@ -12,6 +12,7 @@ from typing import TypeVar
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.memory import is_filling, room, seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
+from unstall.errors import attempt
 from unstall.journal.events import (
     Event,
     FrameworkLoaded,
@@ -121,11 +122,11 @@ class Watch:
 
     def guarded(self, what: str, call: Callable[[], T]) -> T | None:
         """What it returns; None, and a note in the journal, if it failed."""
-        try:
-            return call()
-        except Exception as error:  # whatever fails here, the program must be waited for and its end passed on
+
+        def failed(error: Exception) -> None:  # the program must be waited for, and its end passed on
             self.note(ProbeFailed(at=time.time(), probe=what, error=f"{type(error).__name__}: {error}"))
-            return None
+
+        return attempt(call, failed)
 
     def _tick(self) -> Diagnosis | None:
         now, age = time.monotonic(), time.monotonic() - self._began

@@ -1,11 +1,12 @@
 """The zero-code start: Python runs this file before the program, because `unstall run` puts its folder on PYTHONPATH.
 
 It takes its folder off the path again, makes the probe wait for its moment, and then runs the sitecustomize that would
-have run without it. If anything fails, the program starts as if nothing had been here.
+have run without it. If anything fails, the program starts as if nothing had been here, and the journal has why.
 """
 
 import os
 import sys
+import time
 
 
 def _switch_on() -> None:
@@ -19,7 +20,7 @@ def _switch_on() -> None:
     from unstall.inside import early
 
     if not early.is_worker_process():
-        early.Waiting(run).arm()
+        early.Waiting(run, _tell_failed).arm()
 
 
 def _make_importable(package: str) -> None:
@@ -37,6 +38,19 @@ def _make_importable(package: str) -> None:
         spec.loader.exec_module(module)
 
 
+def _tell_failed(error: Exception) -> None:
+    """A ProbeFailed, as the journal's writer would write it: it may be what cannot be loaded."""
+    import json
+
+    text = f"{type(error).__name__}: {error}"[:500]
+    line = json.dumps({"event": "ProbeFailed", "at": time.time(), "probe": "start", "error": text, "disabled": True})
+    try:
+        with open(os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl"), "a") as journal:
+            journal.write(line + "\n")
+    except OSError:  # nowhere to write it
+        pass
+
+
 def _run_the_other() -> None:
     """The sitecustomize that this one hides."""
     this = sys.modules.pop("sitecustomize")
@@ -50,6 +64,6 @@ def _run_the_other() -> None:
 
 try:
     _switch_on()
-except Exception:  # the program must start, whatever is wrong with us
-    pass
+except Exception as error:  # the program must start, whatever is wrong with us: of Unstall nothing may be loadable
+    _tell_failed(error)
 _run_the_other()
