@@ -11,7 +11,8 @@ from functools import cached_property
 from statistics import mean, stdev
 from typing import Any
 
-from unstall.diagnosis.loops import current_fit, facts, train_groups
+from unstall.diagnosis.loops import current_fit, facts, not_inside, train_groups
+from unstall.diagnosis.verdict import Clear, Unknown
 from unstall.journal.events import BatchSampled, FitBegan, LoopSeen, ModelDescribed, StepsEnded, WeightsSampled
 from unstall.journal.reader import Journal
 
@@ -183,6 +184,11 @@ def course(journal: Journal) -> Course | None:
         return None
     found = Course(journal, fit)
     return found if found.groups else None
+
+
+def watched_course(journal: Journal) -> Course | Clear | Unknown:
+    """The same for a cause that only the probe can see; where there is none, the verdict that says why."""
+    return not_inside(journal) or course(journal) or Clear("no training was seen")
 
 
 # --- is it in trouble? ---

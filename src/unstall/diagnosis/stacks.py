@@ -33,6 +33,19 @@ def is_native(frame: Frame) -> bool:
     return bool(frame["module"])
 
 
+def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack) -> list[Frame]:
+    """The user's frames that code of such paths has called, innermost first; empty where it has called none."""
+    users: list[Frame] = []
+    for frame in thread["frames"]:
+        if is_native(frame):
+            continue
+        if any(part in frame["file"] for part in machinery):
+            return users
+        if is_user_file(frame["file"]):
+            users.append(frame)
+    return []
+
+
 def user_frames(thread: ThreadStack) -> list[Frame]:
     """The user's own frames, innermost first."""
     return [frame for frame in thread["frames"] if not is_native(frame) and is_user_file(frame["file"])]

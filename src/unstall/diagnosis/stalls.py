@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from unstall.diagnosis.stacks import position, same_position_in
 from unstall.diagnosis.standing import asleep_in, standing_s, stands
-from unstall.diagnosis.verdict import Evidence
+from unstall.diagnosis.verdict import Clear, Evidence, Unknown
 from unstall.journal.events import (
     ChildSeen,
     ClusterSeen,
     HostSampled,
+    SampleFailed,
     SignalSent,
     SourceRead,
     StackSampled,
@@ -130,6 +131,17 @@ def ready_cores(host: HostSampled) -> float:
 
 def _seconds(value: float) -> str:
     return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
+
+
+def sampled_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
+    """The one that goes on, if its stacks were seen, of the process that trains or (`counts_children`) of any; else why not."""
+    stall = current_stall(journal)
+    if stall is None:
+        return Clear("the program makes progress")
+    if stall.samples or (counts_children and stall.children):
+        return stall
+    failed = journal.last(SampleFailed)
+    return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
 
 
 def current_stall(journal: Journal) -> Stall | None:

@@ -25,11 +25,11 @@ hand the message to a thread of its own.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
-from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, where
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.stacks import frames_called_by, program_folder, where
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import Frame, SampleFailed, ThreadStack
+from unstall.journal.events import Frame
 from unstall.journal.reader import Journal
 
 # Files of the frameworks that call the user's callbacks.
@@ -38,32 +38,16 @@ _MEANT = ("a sleep to end",)
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
     if stall.is_busy:
         return Clear("the program works: slow, not blocked")
     for still in stall.still():
-        frames = callback_frames(still.thread)
+        frames = frames_called_by(_MACHINERY, still.thread)
         if frames and still.is_main and waits_for(still.thread, still.call) not in _MEANT:
             return _found(journal, stall, still, frames)
     return Clear("no callback of the program's own stands still")
-
-
-def callback_frames(thread: ThreadStack) -> list[Frame]:
-    """The user's frames that were called by the list of callbacks, innermost first; empty if there are none."""
-    users: list[Frame] = []
-    for frame in thread["frames"]:
-        if is_native(frame):
-            continue
-        if any(part in frame["file"] for part in _MACHINERY):
-            return users
-        if is_user_file(frame["file"]):
-            users.append(frame)
-    return []
 
 
 def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) -> Found:

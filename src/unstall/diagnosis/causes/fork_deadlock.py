@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from unstall.diagnosis.locks import is_taking_a_lock
 from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ChildSeen, Frame, SampleFailed, ThreadStack
+from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.events import ChildSeen, Frame, ThreadStack
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock", "thread_pool_exhausted")
@@ -49,12 +49,9 @@ _AT_REST = ("multiprocessing/", "/queue.py", "/selectors.py", "/socket.py", "/su
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples and not stall.children:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal, counts_children=True)
+    if not isinstance(stall, Stall):
+        return stall
     if stall.is_busy:
         return Clear("the program works")
     folder = program_folder(journal)

@@ -25,11 +25,11 @@ training: download or cache the files first.
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.stacks import frames_called_by, program_folder, user_frames, where
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, SampleFailed, ThreadStack
+from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
@@ -60,12 +60,9 @@ _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing th
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
     if stall.is_busy:
         return Clear("the program works: slow, not blocked")
     standing = stall.still()
@@ -83,15 +80,7 @@ def examine(journal: Journal) -> Verdict:
 
 def input_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames that were called by the data machinery, innermost first; empty if there are none."""
-    users: list[Frame] = []
-    for frame in thread["frames"]:
-        if is_native(frame):
-            continue
-        if any(part in frame["file"] for part in _MACHINERY):
-            return users
-        if is_user_file(frame["file"]):
-            users.append(frame)
-    return []
+    return frames_called_by(_MACHINERY, thread)
 
 
 def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:

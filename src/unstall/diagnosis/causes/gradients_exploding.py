@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import Course, Leap, Trouble, course, long_step, short_name, told, trouble
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.numbers import Course, Leap, Trouble, long_step, short_name, told, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -46,12 +46,9 @@ LARGE_TARGETS = 100.0  # root mean square of what is to be predicted: the first 
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     if not run.samples:
         return Unknown("samples of the weights", "")
     bad = trouble(run)

@@ -28,8 +28,8 @@ import math
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import Course, Trouble, course, short_name, told, trouble
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.numbers import Course, Trouble, short_name, told, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -43,12 +43,9 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     if not run.samples:
         return Unknown("samples of the weights", "")
     if len(run.kernels(run.samples[-1])) < LEAST_LAYERS:

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import course, told, trouble
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.numbers import Course, told, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -43,12 +43,9 @@ LEAST_LOOKED_AT = 1000  # numbers: fewer may be the same by chance, or be a flag
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     inputs = [each for each in fed(run, "x") if each.least is not None]
     if not inputs:
         return Unknown("a look at the inputs", "")

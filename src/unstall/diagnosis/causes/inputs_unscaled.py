@@ -29,8 +29,8 @@ from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import USUAL, Course, Trouble, course, told, trouble
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.numbers import USUAL, Course, Trouble, told, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -60,12 +60,9 @@ _FIRST = frozenset({
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     inputs = [each for each in fed(run, "x") if each.rms is not None]
     if not inputs or not run.samples:
         return Unknown("a look at the inputs and the weights", "")

@@ -25,18 +25,18 @@ models.
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.loops import short
 from unstall.diagnosis.numbers import (
     LARGEST_USUAL,
     OWN_SIZE,
     Course,
     Leap,
     Trouble,
-    course,
     long_step,
     short_name,
     told,
     trouble,
+    watched_course,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -53,12 +53,9 @@ EXPLAINS = (
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     if not run.samples:
         return Unknown("samples of the weights", "")
     bad = trouble(run)

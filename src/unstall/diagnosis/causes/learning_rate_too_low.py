@@ -25,8 +25,8 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import not_inside, short
-from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, course, nothing_moves, told
+from unstall.diagnosis.loops import short
+from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, nothing_moves, told, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -43,12 +43,9 @@ STEPS_PLANNED = 10  # times the steps so far, where it is not known how many the
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     if not run.rates:
         return Unknown("the learning rate, or samples of the weights", "")
     if run.steps < LEAST_STEPS or run.seconds < LEAST_SECONDS or len(run.late) < LEAST_READINGS or len(run.samples) < 2:

@@ -27,10 +27,9 @@ from __future__ import annotations
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
 from unstall.diagnosis.stacks import program_folder, where
-from unstall.diagnosis.stalls import Stall, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.stalls import Stall, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import SampleFailed
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
@@ -47,12 +46,9 @@ _FOR_ANOTHER_THREAD = (
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
     if stall.is_busy:
         return Clear("the program works")
     waiting = [waiter for waiter in waiters(stall) if not _is_forked(stall, waiter)]

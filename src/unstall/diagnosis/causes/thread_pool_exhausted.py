@@ -29,9 +29,9 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import Frame, SampleFailed, ThreadStack
+from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
@@ -50,12 +50,9 @@ _FUTURE = (("concurrent/futures/_base.py", ""), ("multiprocessing/pool.py", "get
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
     if stall.is_busy:
         return Clear("the program works")
     still = [each for each in stall.still() if each.is_main]

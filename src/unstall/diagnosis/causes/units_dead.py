@@ -27,8 +27,8 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.loops import listed, not_inside, short
-from unstall.diagnosis.numbers import Course, Trouble, course, short_name, trouble
+from unstall.diagnosis.loops import listed, short
+from unstall.diagnosis.numbers import Course, Trouble, short_name, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -42,12 +42,9 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    run = course(journal)
-    if run is None:
-        return Clear("no training was seen")
+    run = watched_course(journal)
+    if not isinstance(run, Course):
+        return run
     windows = [sample for sample in run.samples if sample.facts["window"] >= LEAST_WINDOW]
     if not run.samples or not run.model.get("layers"):
         return Unknown("samples of the weights of a model that Keras knows", "")

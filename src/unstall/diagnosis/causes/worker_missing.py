@@ -29,9 +29,9 @@ import re
 
 from unstall.diagnosis import clusters
 from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, current_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, RunStarted, SampleFailed
+from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.events import ErrorRaised, RunStarted
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
@@ -60,12 +60,9 @@ def examine(journal: Journal) -> Verdict:
     error = next((event for event in reversed(journal.of(ErrorRaised)) if event.fatal and _ERRORS.search(event.message)), None)
     if error is not None:
         return _from_error(journal, error)
-    stall = current_stall(journal)
-    if stall is None:
-        return Clear("the program makes progress")
-    if not stall.samples:
-        failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    stall = sampled_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
     waiting = [(still, name) for still in stall.still() if (name := clusters.joining(still.thread)) and user_frames(still.thread)]
     if not waiting:
         return Clear("no thread waits for other processes to come")
