@@ -107,7 +107,7 @@ def products_of_step(size: int, px: int) -> float:
     from unstall.detectors import build
 
     detector = build("retinanet_resnet50_fpn", image_px=(px, px), classes=CLASSES)
-    counted = []
+    counted: list[int] = []
 
     def counting(layer: Any) -> None:
         call = layer.call
@@ -133,7 +133,7 @@ def matrix_speed(side: int = 3000, times: int = 10) -> float:
     seconds = []
     for _ in range(times):
         began = time.monotonic()
-        one @ one
+        np.matmul(one, one)
         seconds.append(time.monotonic() - began)
     return float(2 * side**3 / min(seconds))
 

@@ -49,3 +49,9 @@ def memory_in_use_bytes() -> int | None:
 def is_on_processor() -> bool:
     """Whether the backend that Keras runs on sees no card. Its devices do not change once it has started."""
     return device() == "cpu"
+
+
+@cache
+def is_compiled() -> bool:
+    """Whether XLA makes one program of a step, as Keras chooses by itself: on JAX, and on TensorFlow where there is a card."""
+    return running_backend() == "jax" or (running_backend() == "tensorflow" and not is_on_processor())
