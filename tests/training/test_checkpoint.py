@@ -90,6 +90,16 @@ def test_so_many_of_the_newest_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000003", "step-000000004"]
 
 
+def test_while_the_loss_rises_the_newest_from_before_is_kept_as_well(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    kept = []
+    for step, is_rising in enumerate([False, False, True, True, True, False, False], start=1):
+        checkpoints.save(arrays_of(step), {"step": step, "epoch": 0, checkpoint_files.IS_RISING: is_rising})
+        checkpoints.wait()
+        kept.append([int(path.name.removeprefix("step-")) for path in checkpoints.paths()])
+    assert kept == [[1], [2, 1], [3, 2], [4, 3, 2], [5, 4, 2], [6, 5], [7, 6]]
+
+
 def test_a_checkpoint_holds_what_was_there_when_it_was_asked_for(tmp_path: Path) -> None:
     """As a backend does that hands out its own memory, and goes on."""
     memory = np.zeros(5_000_000, np.float32)

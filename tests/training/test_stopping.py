@@ -103,6 +103,46 @@ def test_it_is_told_since_when_and_against_what() -> None:
     assert (told.loss, told.usual_loss) == (9.0, 1.0) and abs(told.since_step - 400) <= 2
 
 
+# --- by and by ---
+
+
+def rising(steps: int, since: int, per_step: float, noise: float, seed: int = 0) -> np.ndarray:
+    """A loss that has come down, and then grows by so much of itself with every step."""
+    grown = np.exp(np.maximum(0, np.arange(steps) - since) * per_step)
+    return falling(steps, noise, seed) * grown
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.3])
+@pytest.mark.parametrize("per_step", [0.0005, 0.001, 0.002])
+def test_a_loss_that_rises_a_little_with_every_step_is_one_when_it_is_twice_the_least(per_step: float, noise: float) -> None:
+    divergence, told = Divergence(0), None
+    losses = rising(6000, since=2500, per_step=per_step, noise=noise)
+    for step, loss in enumerate(losses.tolist()):
+        told = told or divergence.see(step, loss)
+    assert told is not None
+    assert told.loss > 2 * told.usual_loss
+    assert 2500 <= told.since_step <= 2500 + np.log(1.6) / per_step, "from before most of the rise, and no earlier than it"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("noise", [0.3, 0.8])
+def test_a_loss_that_no_longer_falls_is_not_one_that_rises(seed: int, noise: float) -> None:
+    divergence = Divergence(0)
+    for step, loss in enumerate(falling(8000, noise, seed).tolist()):
+        assert divergence.see(step, loss) is None
+        assert not divergence.is_suspected or step < 200 or noise > 0.3
+
+
+def test_a_loss_that_rises_with_the_rate_is_no_divergence() -> None:
+    """As when a run that is over is given more epochs, and its rate comes up again."""
+    divergence = Divergence(0)
+    for step in range(4000):
+        is_extended = step >= 2000
+        loss, rate = (0.5, 1e-3) if is_extended else (0.3, 1e-5)
+        assert divergence.see(step, loss, rate) is None
+    assert not divergence.is_rising
+
+
 def test_a_rise_that_ends_is_forgotten() -> None:
     losses = falling(2000, 0.1, 0)
     losses[1000:1090] *= 20

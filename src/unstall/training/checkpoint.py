@@ -145,9 +145,16 @@ class Checkpoints:
         return target, size
 
     def _remove_old(self) -> None:
-        """So many are kept as are sound, as far as is known: a damaged one with a later step must not count for one of them."""
+        """So many are kept as are sound, as far as is known: a damaged one with a later step must not count for one of them.
+
+        While the loss rises by and by, the newest from before that is kept too: else there were nothing good to go back to.
+        """
         sound = [path for path in self.paths() if path not in self._refused]
-        for old in (*sound[self._keep :], *(path for path in self._refused if path.exists())):
+        kept, older = sound[: self._keep], sound[self._keep :]
+        if all(checkpoint_files.is_rising(path) for path in kept):
+            good = next((path for path in older if not checkpoint_files.is_rising(path)), None)
+            older = [path for path in older if path != good]
+        for old in (*older, *(path for path in self._refused if path.exists())):
             _remove(old)
         self._refused.clear()
 

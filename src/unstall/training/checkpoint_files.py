@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 VERSION = 1
 ARRAYS, POSITION, MANIFEST = "arrays.bin", "position.json", "manifest.json"
+IS_RISING = "is_rising"  # of a position: the loss rose by and by, so that an older one may be worth more
 ALIGNMENT = 64  # every array begins at a multiple of this, so that it can be used where it lies
 PIECE = 4 * 2**20  # bytes that are hashed and written at once: between two pieces the training has its turn
 
@@ -68,6 +69,14 @@ def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
         return arrays, index["position"]
     except (KeyError, TypeError, ValueError) as error:  # of another version, with proper checksums
         raise Damaged(f"{POSITION} is not as this version writes it: {error!r}") from None
+
+
+def is_rising(folder: Path) -> bool:
+    """Whether it says of itself that the loss rose; nothing else is read, nor verified."""
+    try:
+        return bool(json.loads((folder / POSITION).read_bytes())["position"].get(IS_RISING))
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        return False
 
 
 def sync_folder(folder: Path) -> None:

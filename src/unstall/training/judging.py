@@ -53,6 +53,11 @@ class Judge:
         """The loss is high: what is saved now may be bad."""
         return self._divergence.is_suspected
 
+    @property
+    def is_rising(self) -> bool:
+        """The loss rises by and by: what is saved now may be worse than what was saved before."""
+        return self._divergence.is_rising
+
     def see(self, step: int, told: Told, batch: Batch) -> None:
         self._unread.append(Unread(step, told, batch))
         if len(self._unread) > UNREAD_STEPS:
@@ -76,7 +81,7 @@ class Judge:
             self._skipped.see(is_applied=True)
             self.last_loss = numbers.loss
             self._at.now.add(numbers.losses, numbers.gradient_norm, numbers.rate)
-            diverged = self._divergence.see(unread.step, numbers.loss)
+            diverged = self._divergence.see(unread.step, numbers.loss, numbers.rate)
             if diverged is not None:
                 self._end_diverged(unread.step, diverged)
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches 
 SUSTAINED_STEPS = 100  # that it must stay high
 FACTOR = 2.0  # of the usual loss
 FACTOR_AT_FIRST = 4.0  # while the rate still rises, or too little is known, a loss may rise for a while
+RISEN = 1.25  # times the least that the usual loss has been: from there on what is saved may be worse than what was
 SPREADS = 10.0  # standard deviations, as far as the median deviation tells them
 DEVIATIONS = 1.4826  # median deviations in a standard deviation of normal noise
 
@@ -62,8 +63,18 @@ class Diverged:
     since_step: int
 
 
+@dataclass
+class Least:
+    """The least that the usual loss has been, since the rate last rose."""
+
+    usual: float
+    limit: float  # above it a loss has risen
+    good_step: int  # the last at which the usual loss was still about that
+
+
 class Divergence:
-    """Held against medians: neither noise nor single bad batches move them. What is high is not learned to be usual."""
+    """Held against medians: neither noise nor single bad batches move them. What is high is not learned to be usual, and what has
+    become usual by and by, a little higher each time, is held against the least that it has been."""
 
     def __init__(self, warm_up_steps: int) -> None:
         self._warm_up_steps = warm_up_steps
@@ -71,13 +82,19 @@ class Divergence:
         self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
         self._first: float | None = None  # the loss of the first steps: who has learned nothing yet does no worse
         self._since: int | None = None
+        self._rate, self._steps_at_rate = (
+            0.0,
+            0,
+        )  # since it rose, as in warm-up or when a run is given more epochs: so may the loss
+        self._least: Least | None = None
+        self.is_rising = False  # by and by: what is saved now may be worse than what was
 
     @property
     def is_suspected(self) -> bool:
         """The loss is high now: what is saved now may be bad."""
         return self._since is not None
 
-    def see(self, step: int, loss: float) -> Diverged | None:
+    def see(self, step: int, loss: float, rate: float = 0.0) -> Diverged | None:
         leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
         self._recent.append(loss)
         recent = float(np.median(self._recent))
@@ -85,14 +102,33 @@ class Divergence:
             self._first = recent
             return None
         usual, limit = self._usual_and_limit(step)
-        if recent <= limit:
-            self._since = None
+        self._compare_with_least(step, usual, limit, rate)
+        is_high = recent > limit
+        if not is_high:
             self._usual.append(leaving)
+        least = self._least
+        if not is_high and (least is None or recent <= least.limit):
+            self._since = None
             return None
         if self._since is None:
             self._since = step
-        began = self._since - RECENT_STEPS // 2 + 1  # half of the last steps were high by then
-        return Diverged(recent, usual, began) if step - self._since >= SUSTAINED_STEPS else None
+        if step - self._since < SUSTAINED_STEPS:
+            return None
+        if self.is_rising and least is not None:
+            return Diverged(recent, least.usual, least.good_step + 1)
+        return Diverged(recent, usual, self._since - RECENT_STEPS // 2 + 1)  # half of the last steps were high by then
+
+    def _compare_with_least(self, step: int, usual: float, limit: float, rate: float) -> None:
+        if rate > self._rate:
+            self._least, self.is_rising, self._steps_at_rate = None, False, 0
+        self._rate, self._steps_at_rate = rate, self._steps_at_rate + 1
+        if self._steps_at_rate <= USUAL_STEPS + RECENT_STEPS or not usual:
+            return
+        if self._least is None or usual < self._least.usual:
+            self._least = Least(usual, limit, step)
+        self.is_rising = usual > RISEN * self._least.usual
+        if not self.is_rising:
+            self._least.good_step = step
 
     def _usual_and_limit(self, step: int) -> tuple[float, float]:
         """No limit where most batches have no loss at all: there is little to find in them."""
@@ -107,9 +143,21 @@ class Divergence:
         return usual, usual + max(SPREADS * spread, (factor - 1) * abs(usual))
 
     def as_plain(self) -> dict[str, Any]:
-        return {"usual": list(self._usual), "recent": list(self._recent), "first": self._first, "since": self._since}
+        return {
+            "usual": list(self._usual),
+            "recent": list(self._recent),
+            "first": self._first,
+            "since": self._since,
+            "rate": self._rate,
+            "steps_at_rate": self._steps_at_rate,
+            "least": None if self._least is None else asdict(self._least),
+            "is_rising": self.is_rising,
+        }
 
     def restore(self, plain: dict[str, Any]) -> None:
         self._usual.extend(plain["usual"])
         self._recent.extend(plain["recent"])
         self._first, self._since = plain.get("first"), plain["since"]
+        self._rate, self._steps_at_rate = plain.get("rate", 0.0), plain.get("steps_at_rate", 0)
+        self._least = Least(**plain["least"]) if plain.get("least") else None
+        self.is_rising = plain.get("is_rising", False)

@@ -14,7 +14,7 @@ from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
 from unstall.report.text import duration
 from unstall.settings import as_plain
-from unstall.training import telling
+from unstall.training import checkpoint_files, telling
 from unstall.training.beginning import Begun, versions
 from unstall.training.checkpoint import MOST_SHARE, Outcome
 from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, Ending
@@ -140,6 +140,7 @@ class Trainer:
         return {
             **self.at.as_plain(),
             "judged": self.judge.as_plain(),
+            checkpoint_files.IS_RISING: self.judge.is_rising,
             "needed_by_weights": self.begun.needed_by_weights,
             "settings": as_plain(self.settings),
             "versions": versions(self.begun.backend),
