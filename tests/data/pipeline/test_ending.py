@@ -15,7 +15,7 @@ import pytest
 from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.crew import Worker
-from unstall.data.pipeline.threads_engine import Batches
+from unstall.data.pipeline.threads_engine import MOST_AHEAD, Batches
 from unstall.errors import UnstallError
 from unstall.inside import probe
 from unstall.journal.events import InputMeasured
@@ -141,9 +141,9 @@ def test_what_it_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert 0 < event.decode_s <= measured.decode_s
 
 
-def test_the_batches_held_are_bounded_by_bytes(tmp_path: Path) -> None:
+def test_the_batches_held_are_bounded_by_bytes_and_by_number(tmp_path: Path) -> None:
     one = 4 * (64 * 80 * 3 + 100 * 23)
-    for most, ahead_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one)):
+    for most, ahead_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one), (MOST_AHEAD, 10_000 * one)):
         wish = Settings(batch_size=4, height_px=64, width_px=80, ahead_bytes=ahead_bytes)
         with Pipeline(some_data(tmp_path, 40), wish).batches(epochs=None) as batches:
             next(batches)

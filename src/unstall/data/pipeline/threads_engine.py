@@ -23,6 +23,7 @@ from unstall.data.pipeline.skipped import Skipped
 from unstall.data.pipeline.telling import Measured, Teller
 from unstall.errors import UnstallError
 
+MOST_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand
 
 
@@ -45,8 +46,8 @@ class Batches:
         self._at = start[:2]
         self._pid = os.getpid()
         self.error: UnstallError | None = None  # that ended it
-        # Bounded by bytes; one batch is always being made, however large it is.
-        self._most_ahead = max(1, ahead_bytes // batch_bytes(settings))
+        # One batch is always being made, however large it is.
+        self._most_ahead = max(1, min(MOST_AHEAD, ahead_bytes // batch_bytes(settings)))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
         self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + HELD)
