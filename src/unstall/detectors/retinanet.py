@@ -106,12 +106,12 @@ VARIANTS = {
         frozen_norms=False,
         group_norm=True,
         groups=8,
-        head_convs=1,
+        head_convs=2,
         most_candidates=200,
         most_detections=100,
         blocks=(1, 1, 1, 1),
         width=16,
-        channels=48,
+        channels=64,
     ),
 }
 
