@@ -23,6 +23,7 @@ What to do
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 from unstall.preflight import remembered
@@ -47,23 +48,26 @@ def look(context: Context) -> Answer:
         )
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
-    found = remembered.found_before(data, context.settings, with_images)
+    name = remembered.name_of(data, context.settings)
+    found = remembered.found_before(name, with_images)
     if found is None:
-        found = _checked(context, with_images)
-        remembered.remember(data, context.settings, found)
+        found = _checked(context, with_images, remembered.pictures(name))
+        remembered.remember(name, found)
     return judged(found, context)
 
 
-def _checked(context: Context, with_images: bool) -> dict[str, Any]:
-    """What was found, without each single place."""
+def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
+    """What was found, without each single place; with small pictures of the worst, for the page of the run."""
     from unstall.data.check import as_plain, check
+    from unstall.report.defects import told
 
     assert context.data is not None
-    plain = as_plain(check(context.data, with_images, context.progress))
+    report = check(context.data, with_images, context.progress)
+    plain = as_plain(report)
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
         problem["first"] = f"{first['file']}{':' + str(first['line']) if first['line'] else ''}: {first['message']}"
-    return plain
+    return {**plain, "defects": told(report, pictures)}
 
 
 def judged(found: dict[str, Any], context: Context) -> Answer:
