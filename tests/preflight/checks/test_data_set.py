@@ -48,6 +48,13 @@ def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:
     assert isinstance(found, Refuses) and found.cure == "a smaller --batch-size"
 
 
+def test_a_batch_is_made_of_images_that_are_learned_from(tmp_path: Path) -> None:
+    """24 images would make a batch of 16; the 12 of the split 'train' do not."""
+    write_shapes(tmp_path / "set", Shapes(24, 64, 64), "coco", {"train": 0.5, "val": 0.5}, [], None)
+    found = look(context(tmp_path, **FEW, data=str(tmp_path / "set"), batch_size=16))
+    assert isinstance(found, Refuses) and "12 of the images are learned from" in found.reason
+
+
 def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:
     there = context(tmp_path, **FEW, data=shapes(tmp_path / "set"))
     look(there)

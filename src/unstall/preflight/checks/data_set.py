@@ -76,10 +76,11 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
         return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
-    train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
+    train = context.images_to_learn_from
     if train < settings.batch_size:
-        return Refuses(f"{said}: fewer images than one batch ({settings.batch_size})", "a smaller --batch-size", found)
-    updates = int(train // settings.batch_size) * settings.epochs
+        reason = f"{said}: {train:,} of the images are learned from, fewer than one batch ({settings.batch_size})"
+        return Refuses(reason, "a smaller --batch-size", found)
+    updates = train // settings.batch_size * settings.epochs
     if settings.warm_up_steps > MOST_WARM_UP * updates:
         reason = f"{said}: {updates:,} updates in all, and {settings.warm_up_steps:,} of them would be warm-up"
         return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)
