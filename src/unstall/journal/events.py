@@ -33,6 +33,7 @@ from unstall.journal.recorded import (
 from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
+    DatabasesSeen,
     DeviceSampled,
     DiskSeen,
     ExperimentEnded,
@@ -72,6 +73,7 @@ __all__ = [
     "ClusterSeen",
     "DataMeasured",
     "DataMet",
+    "DatabasesSeen",
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",
