@@ -28,7 +28,7 @@ def examined(*rows: dict[str, Any], calls: int = 100, of_s: float = 30.0, events
 
 def looks(*inner: Frame, call: str, times: int = 4) -> tuple[Event, ...]:
     thread = main(
-        *inner, py("train.py", "on_train_batch_end", 23), lib("keras/src/callbacks/callback_list.py", "on_train_batch_end")
+        *inner, py("train.py", "Draw.on_train_batch_end", 23), lib("keras/src/callbacks/callback_list.py", "on_train_batch_end")
     )
     samples = [stacks(thread, at=40 + number) for number in range(times)]
     return (*samples, *(kernel(sleeper(call=call), at=40.1 + number) for number in range(times)))

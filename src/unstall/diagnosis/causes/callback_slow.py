@@ -115,7 +115,7 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: Slow) -> list[Seen]:
     for sample in journal.since(StackSampled, timed.at - timed.seconds):
         thread = main_thread(sample) if sample.main and not sample.native else None
         frames = callback_frames(thread) if thread is not None else []
-        if thread is None or not frames or frames[-1]["function"] not in _names(slow.hook):
+        if thread is None or not frames or not _is_of(slow, frames[-1]):
             continue
         near = [look for look in looks if 0 <= look.at - sample.at < SEEN_TOGETHER_S and look.pid == sample.pid]
         told = find(near[0], thread["id"]) if near else None
@@ -123,8 +123,11 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: Slow) -> list[Seen]:
     return result
 
 
-def _names(hook: str) -> tuple[str, ...]:
-    return (hook, "on_batch_end", "<lambda>") if hook == "on_train_batch_end" else (hook, "<lambda>")
+def _is_of(slow: Slow, frame: Frame) -> bool:
+    """Whether it is the callback's method that the framework has called here: on_epoch_end, or Draw.on_epoch_end."""
+    names = (slow.hook, slow.hook.replace("on_train_", "on_"), "<lambda>")
+    file = slow.place.rpartition(":")[0] if slow.place else frame["file"]
+    return frame["function"].rpartition(".")[2] in names and frame["file"] == file
 
 
 def _awaited(seen: list[Seen]) -> str | None:
