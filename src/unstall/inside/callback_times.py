@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Optional
 
 from unstall.inside.places import code_place
@@ -26,7 +27,7 @@ MOST_ROWS = 50
 EACH_BATCH = "on_train_batch_end"
 OLDER_NAME = {EACH_BATCH: "on_batch_end"}  # which the framework's own method calls
 
-Key = tuple[str, Optional[str], str]
+Key = tuple[str, str, Optional[CodeType]]  # class, hook, code: two classes of a name are two
 
 
 class CallbackTimes:
@@ -95,14 +96,15 @@ class CallbackTimes:
             )
 
     def _add(self, hook: str, callback: Any, method: Any, seconds: float, cpu_s: float) -> None:
-        kind = type(callback)
-        place = code_place(method) or code_place(getattr(callback, OLDER_NAME.get(hook, hook), None))
-        key = (kind.__name__, place, hook)
+        code = getattr(method, "__code__", None)
+        key = (type(callback).__name__, hook, code)
         row = self._rows.get(key)
         if row is None:
-            if len(self._rows) >= MOST_ROWS or getattr(method, "__code__", None) is None or _is_ours(method):
+            if len(self._rows) >= MOST_ROWS or code is None or code.co_filename.startswith(OWN):
                 return
-            row = self._rows[key] = {"timed": 0, "seconds": 0.0, "longest_s": 0.0, "cpu_s": 0.0}
+            place = code_place(method) or code_place(getattr(callback, OLDER_NAME.get(hook, hook), None))
+            row = {"name": key[0], "where": place, "hook": hook, "timed": 0, "seconds": 0.0, "longest_s": 0.0, "cpu_s": 0.0}
+            self._rows[key] = row
         row["timed"] += 1
         row["seconds"] += seconds
         row["longest_s"] = max(row["longest_s"], seconds)
@@ -113,7 +115,7 @@ class CallbackTimes:
         if not self.is_timing or (now - self._told_at < TOLD_EVERY_S and not at_last):
             return
         self._told_at = now
-        rows = [{"name": name, "where": place, "hook": hook, **row} for (name, place, hook), row in self._rows.items()]
+        rows = [dict(row) for row in self._rows.values()]
         self._probe.emit(CallbacksTimed(at=time.time(), seconds=now - self._timed_since, calls=dict(self._calls), callbacks=rows))
 
 
@@ -130,10 +132,6 @@ class _StandIn:
         if name != self._hook:
             return found
         return lambda *args, **kwargs: self._times.timed(name, self._callback, found, args, kwargs)
-
-
-def _is_ours(method: Any) -> bool:
-    return bool(method.__code__.co_filename.startswith(OWN))
 
 
 def _is_read(logs: Any) -> bool:
