@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
 from unstall.diagnosis.stacks import frames_called_by, program_folder, where
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import Frame, ThreadStack
@@ -38,11 +38,9 @@ _MEANT = ("a sleep to end",)
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works: slow, not blocked")
     for still in stall.still():
         frames = callback_frames(still.thread)
         if frames and still.is_main and not is_meant(waits_for(still.thread, still.call)):

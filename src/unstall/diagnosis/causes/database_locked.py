@@ -31,7 +31,7 @@ from typing import Any
 from unstall.diagnosis.causes.generator_blocked import called, input_frames
 from unstall.diagnosis.failures import fatal_error, texts, user_line
 from unstall.diagnosis.stacks import is_native, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import DatabasesSeen, ErrorRaised
@@ -53,11 +53,9 @@ def examine(journal: Journal) -> Verdict:
     error = fatal_error(journal)
     if error is not None and any(_LOCKED.search(text) for text in texts(error)):
         return _ended(journal, error)
-    stall = sampled_stall(journal, counts_children=True)
+    stall = idle_stall(journal, counts_children=True)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works")
     seen = journal.since(DatabasesSeen, stall.began.since)
     for still in stall.still():
         locked = [event for event in seen if event.pid == still.pid]
