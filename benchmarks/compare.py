@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
 from benchmarks.compare_programs import PROGRAMS, write_data, write_package
 from benchmarks.compare_surroundings import started_in
@@ -211,7 +212,7 @@ def main() -> None:
     found = {"summary": summary(pairs, identical), "pairs": pairs, "identical": identical}
     print(json.dumps(found["summary"], indent=1))
     if not wanted.names:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        written.write(RESULTS, found)
 
 
 def in_order(pairs: list[Pair], twice: dict[str, Variant]) -> list[tuple[Variant, int]]:

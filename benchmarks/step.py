@@ -10,7 +10,6 @@ within a round. Both: ResNet-50, 90 classes, all layers trained, batch norms too
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -23,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import written
 
 WAYS = ("Unstall", "KerasHub")
 BACKENDS = ("tensorflow", "jax")
@@ -182,7 +183,7 @@ def main() -> None:
     rows = [measure(backend, wishes) for backend in wishes.backend or BACKENDS]
     show(rows, wishes)
     said = {"px": wishes.px, "batch": wishes.batch, "rounds": wishes.rounds, "load_average": os.getloadavg(), "rows": rows}
-    wishes.out.write_text(json.dumps(said, indent=1) + "\n")
+    written.write(wishes.out, said)
 
 
 if __name__ == "__main__":
