@@ -46,12 +46,17 @@ class Runs:
         return run(variant, repeat, self.work, self.only_ready)
 
     def peak_bytes(self, variant: Variant) -> float | None:
-        """The mean of two runs by themselves, not watched. The trainer has no other way than to be watched, once."""
+        """The mean of two runs by themselves, not watched: peaks differ from run to run. The trainer has no other way than to
+        be watched."""
         if variant.program == "train":
-            folder = self.of(variant, 1)
-            return float(record_of(folder)["figures"].get("host_peak_bytes") or 0.0) if folder is not None else None
-        peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
+            peaks = [self._watched_peak(variant, repeat) for repeat in (1, 2)]
+        else:
+            peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
         return sum(peak for peak in peaks if peak) / len(peaks) if all(peaks) else None
+
+    def _watched_peak(self, variant: Variant, repeat: int) -> float | None:
+        folder = self.of(variant, repeat)
+        return record_of(folder)["figures"].get("host_peak_bytes") if folder is not None else None
 
     def _peak(self, variant: Variant, repeat: int) -> float | None:
         """As the kernel counts it."""
