@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import written
 from unstall.settings import Settings, as_plain, changed
 
 VARIANT = "retinanet_resnet50_fpn"
@@ -332,8 +333,7 @@ def main() -> None:
     count = len(part(wishes.data, "train")[0].images)
     told = summary(rows, alone["step_s"], steps_of(count, recipe))
     show(told, recipe)
-    facts = {"command": " ".join(["python -m benchmarks.bccd", *sys.argv[1:]]), "recipe": as_plain(recipe), "alone": alone}
-    wishes.out.write_text(json.dumps({**facts, "summary": told, "rows": rows}, indent=1) + "\n")
+    written.write(wishes.out, {"recipe": as_plain(recipe), "alone": alone, "summary": told, "rows": rows})
 
 
 if __name__ == "__main__":

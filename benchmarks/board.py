@@ -25,6 +25,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks import written
 from unstall.journal.events import FitBegan, HostSampled, ProcessEnded, RunStarted, StepsEnded
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
@@ -227,8 +228,7 @@ def main() -> None:
     wishes = parser.parse_args()
     told = measure(wishes.runs, wishes.live, wishes.blocks)
     show(told)
-    command = f"python -m benchmarks.board --runs {wishes.runs} --live {wishes.live} --blocks {wishes.blocks}"
-    wishes.out.write_text(json.dumps({"command": command, "load_average": os.getloadavg(), **told}, indent=1) + "\n")
+    written.write(wishes.out, {"load_average": os.getloadavg(), **told})
 
 
 if __name__ == "__main__":

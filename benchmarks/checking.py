@@ -27,6 +27,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from benchmarks import written
 from unstall.data.check import check
 from unstall.data.example import Example
 from unstall.data.formats import read
@@ -170,13 +171,7 @@ def main() -> None:
             boxes.append(measured_boxes(Path(folder), count))
     show(images, boxes)
     cores = len(os.sched_getaffinity(0))
-    result = {
-        "command": " ".join(["python -m benchmarks.checking", *sys.argv[1:]]),
-        "cores": cores,
-        "images": images,
-        "boxes": boxes,
-    }
-    Path(wishes.out).write_text(json.dumps(result, indent=1) + "\n")
+    written.write(wishes.out, {"cores": cores, "images": images, "boxes": boxes})
 
 
 def show(images: list[dict[str, Any]], boxes: list[dict[str, Any]]) -> None:

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
 from benchmarks.compare_programs import PROGRAMS, write_data, write_package
 from benchmarks.compare_surroundings import started_in
@@ -45,12 +46,17 @@ class Runs:
         return run(variant, repeat, self.work, self.only_ready)
 
     def peak_bytes(self, variant: Variant) -> float | None:
-        """The mean of two runs by themselves, not watched. The trainer has no other way than to be watched, once."""
+        """The mean of two runs by themselves, not watched: peaks differ from run to run. The trainer has no other way than to
+        be watched."""
         if variant.program == "train":
-            folder = self.of(variant, 1)
-            return float(record_of(folder)["figures"].get("host_peak_bytes") or 0.0) if folder is not None else None
-        peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
+            peaks = [self._watched_peak(variant, repeat) for repeat in (1, 2)]
+        else:
+            peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
         return sum(peak for peak in peaks if peak) / len(peaks) if all(peaks) else None
+
+    def _watched_peak(self, variant: Variant, repeat: int) -> float | None:
+        folder = self.of(variant, repeat)
+        return record_of(folder)["figures"].get("host_peak_bytes") if folder is not None else None
 
     def _peak(self, variant: Variant, repeat: int) -> float | None:
         """As the kernel counts it."""
@@ -211,7 +217,7 @@ def main() -> None:
     found = {"summary": summary(pairs, identical), "pairs": pairs, "identical": identical}
     print(json.dumps(found["summary"], indent=1))
     if not wanted.names:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        written.write(RESULTS, found)
 
 
 def in_order(pairs: list[Pair], twice: dict[str, Variant]) -> list[tuple[Variant, int]]:

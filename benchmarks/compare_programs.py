@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-IMAGES_JAX = """\
+# What several of them begin with.
+ON_JAX = """\
 import os
 import sys
 
@@ -18,7 +19,19 @@ sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is 
 import keras
 import numpy as np
 
-BATCH = 12
+"""
+BATCHES = """\
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return STEPS
+
+    def __getitem__(self, number):
+        rows = np.arange(number * BATCH, (number + 1) * BATCH) % len(pictures)
+        places = np.arange(SIZE) * pictures.shape[1] // SIZE
+"""
+
+IMAGES_JAX = f"""\
+{ON_JAX}BATCH = 12
 SIZE = 128
 FILTERS = 24
 RATE = 0.02
@@ -29,14 +42,7 @@ stored = np.load("data/train.npz")
 pictures, labels = stored["images"], stored["labels"]
 
 
-class Batches(keras.utils.PyDataset):
-    def __len__(self):
-        return STEPS
-
-    def __getitem__(self, number):
-        rows = np.arange(number * BATCH, (number + 1) * BATCH) % len(pictures)
-        places = np.arange(SIZE) * pictures.shape[1] // SIZE
-        images = pictures[rows][:, places][:, :, places].astype("float32") / 255.0
+{BATCHES}        images = pictures[rows][:, places][:, :, places].astype("float32") / 255.0
         return images, labels[rows]
 
 
@@ -60,17 +66,8 @@ model.compile(optimizer=optimizer, loss=loss)
 model.fit(Batches(), epochs=1, verbose=0)
 """
 
-WIDE_JAX = """\
-import os
-import sys
-
-os.environ.setdefault("KERAS_BACKEND", "jax")
-sys.modules["tensorflow"] = None  # Keras would load it beside JAX, where it is installed
-
-import keras
-import numpy as np
-
-BATCH = 32
+WIDE_JAX = f"""\
+{ON_JAX}BATCH = 32
 UNITS = 6000
 RATE = 0.01
 
@@ -138,7 +135,7 @@ model.compile(optimizer=keras.optimizers.Adam(RATE), loss=loss)
 model.fit(dataset, epochs=1, verbose=0)
 """
 
-BOXES_TF = """\
+BOXES_TF = f"""\
 import os
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
@@ -160,14 +157,7 @@ centres = np.stack([np.tile(grid, CELLS), np.repeat(grid, CELLS)], axis=1).astyp
 anchors = np.concatenate([centres - 0.08, centres + 0.08], axis=1)
 
 
-class Batches(keras.utils.PyDataset):
-    def __len__(self):
-        return STEPS
-
-    def __getitem__(self, number):
-        rows = np.arange(number * BATCH, (number + 1) * BATCH) % len(pictures)
-        places = np.arange(SIZE) * pictures.shape[1] // SIZE
-        return pictures[rows][:, places][:, :, places].astype("float32") / 255.0, boxes[rows]
+{BATCHES}        return pictures[rows][:, places][:, :, places].astype("float32") / 255.0, boxes[rows]
 
 
 def overlap(truth):

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.specimens_index import Specimen, load_all
 
+from benchmarks import written
 from benchmarks.diagnosis import _row, _story, show
 
 LONGEST_S = 100.0
@@ -65,9 +66,7 @@ def main() -> None:
     for specimen in specimens:
         rows.append(run_one(specimen, wishes.folder))
         print(json.dumps(rows[-1]), flush=True)
-    (wishes.folder / "rows.json").write_text(
-        json.dumps({"command": " ".join(["python -m benchmarks.device_memory", *sys.argv[1:]]), "rows": rows}, indent=1) + "\n"
-    )
+    written.write(wishes.folder / "rows.json", {"rows": rows})
     show(rows)
 
 

@@ -28,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.specimens_index import Specimen, load_all
 
+from benchmarks import written
+
 UNSTALL = [sys.executable, "-m", "unstall"]
 GRACE_S = 100.0  # a machine that is busy, and imports
 ATTACH_AFTER_ONSET_S = 3.0
@@ -241,17 +243,7 @@ def main() -> None:
                 file=sys.stderr,
                 flush=True,
             )
-            Path(wishes.out).write_text(
-                json.dumps(
-                    {
-                        "command": " ".join(["python -m benchmarks.diagnosis", *sys.argv[1:]]),
-                        "summary": summary(rows),
-                        "rows": rows,
-                    },
-                    indent=1,
-                )
-                + "\n"
-            )
+            written.write(wishes.out, {"summary": summary(rows), "rows": rows})
     show(rows)
 
 

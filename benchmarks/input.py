@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import written
+
 SIZES = {"640×480": (640, 480, 200), "4000×3000": (4000, 3000, 16)}
 EVERY_WAY = (
     "plain loop",
@@ -276,7 +278,6 @@ def main() -> None:
     remembered = memory(wishes.photographs / "640×480", wishes.images) if wishes.images else None
     show(rows, remembered)
     result = {
-        "command": " ".join(["python -m benchmarks.input", *sys.argv[1:]]),
         "rounds": wishes.rounds,
         "seconds": round(time.time() - began),
         "load_average": os.getloadavg(),
@@ -284,7 +285,7 @@ def main() -> None:
         "rows": rows,
         "memory": remembered,
     }
-    Path(wishes.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    written.write(wishes.out, result)
 
 
 if __name__ == "__main__":

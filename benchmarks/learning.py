@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import written
 from unstall.settings import Settings, as_plain
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -218,11 +219,10 @@ def main() -> None:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
             rows.append(in_a_process(variant, backend))
     show(rows)
-    kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
+    earlier = written.kept(wishes.out)
     new = {(row["variant"], row["backend"]) for row in rows}
-    rows = [row for row in kept if (row["variant"], row["backend"]) not in new] + rows
-    said = {"command": "python -m benchmarks.learning", "load_average": os.getloadavg(), "rows": rows}
-    wishes.out.write_text(json.dumps(said, indent=1) + "\n")
+    rows = [row for row in earlier.get("rows", []) if (row["variant"], row["backend"]) not in new] + rows
+    written.write(wishes.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
 
 
 if __name__ == "__main__":

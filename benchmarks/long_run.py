@@ -38,6 +38,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks import written
 from benchmarks.recovery import ENVIRONMENT
 from benchmarks.recovery_runs import Supervised
 from benchmarks.resume import new_run
@@ -207,7 +208,6 @@ def main() -> None:
         slow = run(wishes.backend, SLOW, seconds * SHORT_SHARE, Path(folder))
         quick = run(wishes.backend, QUICK, seconds * (1 - SHORT_SHARE), Path(folder))
     told: dict[str, Any] = {
-        "command": f"python -m benchmarks.long_run --minutes {wishes.minutes:g} --backend {wishes.backend}",
         "load_average": os.getloadavg(),
         "steps": quick.steps,
         "seconds": round(quick.seconds, 1),
@@ -219,7 +219,7 @@ def main() -> None:
         "readings": [asdict(each) for each in quick.readings[:: max(1, len(quick.readings) // 100)]],
     }
     show(told)
-    wishes.out.write_text(json.dumps(told, indent=1) + "\n")
+    written.write(wishes.out, told)
     if told["journal"]["MiB_an_hour_of_12"] is not None and told["journal"]["MiB_an_hour_of_12"] > 1:
         sys.exit("The journal takes more than 1 MiB an hour.")
 

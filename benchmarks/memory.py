@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks import memory_measuring, memory_searches, memory_table
+from benchmarks import memory_measuring, memory_searches, memory_table, written
 from benchmarks.memory_cases import CASES, CLASSES, SEARCHES, TINY, TINY_SEARCHES, Case, Search
 
 OUT = Path("benchmarks/results/memory.json")
@@ -34,7 +34,7 @@ class Results:
 
     def __init__(self, path: Path, begins_anew: bool) -> None:
         self.path = path
-        known = json.loads(path.read_text()) if path.exists() and not begins_anew else {}
+        known = {} if begins_anew else written.kept(path)
         self._lock = threading.Lock()
         self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "torch": {}, **known}
 
@@ -45,9 +45,7 @@ class Results:
     def keep(self, part: str, name: str, row: dict[str, Any]) -> None:
         with self._lock:
             self.plain[part][name] = row
-            aside = self.path.with_suffix(".new")
-            aside.write_text(json.dumps(self.plain, indent=1, sort_keys=True) + "\n")
-            aside.replace(self.path)
+            written.write(self.path, {key: self.plain[key] for key in sorted(self.plain)}, self.plain)
         print(json.dumps({"part": part, "name": name, **row}), flush=True)
 
 

@@ -25,6 +25,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
+
 STEP_MS = (5, 50)
 MOST_TRIES = 12  # to find a model whose step takes about so long
 ENVIRONMENT = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1"}
@@ -212,9 +214,7 @@ def main() -> None:
             raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
         rows += json.loads(line[5:])
     show(rows)
-    Path(wishes.out).write_text(
-        json.dumps({"command": " ".join(["python -m benchmarks.overhead", *sys.argv[1:]]), "rows": rows}, indent=1) + "\n"
-    )
+    written.write(wishes.out, {"rows": rows})
 
 
 def show(rows: list[dict[str, Any]]) -> None:

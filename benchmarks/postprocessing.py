@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+
+from benchmarks import written
 
 PX, CLASSES, CANDIDATES = 640, 90, 1000
 ROUNDS = 15
@@ -108,8 +109,7 @@ def main() -> None:
             raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
         rows.append(json.loads(line[4:]))
     show(rows)
-    text = json.dumps({"command": " ".join(["python -m benchmarks.postprocessing", *sys.argv[1:]]), "rows": rows}, indent=1)
-    Path(wishes.out).write_text(text + "\n")
+    written.write(wishes.out, {"rows": rows})
 
 
 def show(rows: list[dict[str, Any]]) -> None:

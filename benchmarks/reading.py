@@ -22,6 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
+
 BOXES_OF_AN_IMAGE = 10
 CLASSES = 80
 FORMATS = ("coco", "voc", "yolo", "tfrecord")
@@ -142,7 +144,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             rows += measure(boxes, Path(folder))
         steps = growth(rows)
-        wishes.out.write_text(json.dumps({"cores": os.cpu_count(), "rows": rows, "growth": steps}, indent=2) + "\n")
+        written.write(wishes.out, {"cores": os.cpu_count(), "rows": rows, "growth": steps})
     print("\nCPU time for ten times the boxes (10 is linear):")
     for name, factors in growth(rows).items():
         print(f"  {name:24} {factors}")

@@ -16,7 +16,6 @@ scarce by a real control group (version 1 or 2, as the machine has it), or by a 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import statistics
@@ -25,6 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from benchmarks.recovery_faults import KINDS
 from benchmarks.recovery_results import kept_weights
 from benchmarks.recovery_runs import CHECKPOINT_EVERY_STEPS, disturbed, undisturbed, wrong_from_the_start
@@ -89,13 +89,11 @@ def _chosen(results: dict[str, Any], kinds: list[str], chance: random.Random) ->
 
 def _read(out: Path) -> dict[str, Any]:
     empty: dict[str, Any] = {"checkpoint_every_steps": CHECKPOINT_EVERY_STEPS, "undisturbed": [], "runs": [], "faults": []}
-    return {**empty, **json.loads(out.read_text())} if out.exists() else empty
+    return {**empty, **written.kept(out)}
 
 
 def _write(out: Path, results: dict[str, Any]) -> None:
-    aside = out.with_suffix(".new")
-    aside.write_text(json.dumps({**results, "table": table(results)}, indent=1) + "\n")
-    aside.replace(out)
+    written.write(out, {**results, "table": table(results)}, results)
 
 
 # --- telling ---

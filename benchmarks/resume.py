@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import random
 import signal
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from unstall.journal.events import TrainingBegan
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Tail
@@ -159,9 +159,9 @@ def main() -> None:
         for backend in wishes.backend or BACKENDS:
             rows.append(measure(backend, wishes.kills, wishes.seed, Path(folder)))
     show(rows)
-    kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
-    rows = [row for row in kept if row["backend"] not in {new["backend"] for new in rows}] + rows
-    wishes.out.write_text(json.dumps({"command": "python -m benchmarks.resume", "rows": rows}, indent=1) + "\n")
+    earlier = written.kept(wishes.out)
+    rows = [row for row in earlier.get("rows", []) if row["backend"] not in {new["backend"] for new in rows}] + rows
+    written.write(wishes.out, {"rows": rows}, earlier)
     if any(row["differences"] for row in rows):
         sys.exit(1)
 

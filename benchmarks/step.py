@@ -13,7 +13,6 @@ matrices on the same cores. No step in float32 with the same layers can be faste
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -26,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import written
 
 WAYS = ("Unstall", "KerasHub")
 LIMIT = "limit"
@@ -247,17 +248,15 @@ def main() -> None:
     least = limit(wishes)
     rows = [measure(backend, wishes) for backend in wishes.backend or BACKENDS]
     show(rows, least, wishes)
-    command = f"python -m benchmarks.step --kerashub FOLDER --rounds {wishes.rounds} --batch {wishes.batch} --px {wishes.px}"
     said = {
-        "command": command,
-        "limit": least,
         "px": wishes.px,
         "batch": wishes.batch,
         "rounds": wishes.rounds,
         "load_average": os.getloadavg(),
+        "limit": least,
         "rows": rows,
     }
-    wishes.out.write_text(json.dumps(said, indent=1) + "\n")
+    written.write(wishes.out, said)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from unstall.settings import Settings, as_plain, changed
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -130,11 +131,10 @@ def main() -> None:
         return
     rows = [measured(backend, wishes.pairs, wishes.steps) for backend in wishes.backend or BACKENDS]
     show(rows)
-    command = f"python -m benchmarks.supervised --pairs {wishes.pairs} --steps {wishes.steps}"
-    kept = json.loads(wishes.out.read_text())["rows"] if wishes.out.exists() else []
+    earlier = written.kept(wishes.out)
     new = {row["backend"] for row in rows}
-    rows = [row for row in kept if row["backend"] not in new] + rows
-    wishes.out.write_text(json.dumps({"command": command, "load_average": os.getloadavg(), "rows": rows}, indent=1) + "\n")
+    rows = [row for row in earlier.get("rows", []) if row["backend"] not in new] + rows
+    written.write(wishes.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import written
+
 CLASSES = 90
 BOXES = 8
 ROUNDS = 2
@@ -386,8 +388,7 @@ def main() -> None:
     ]
     rows = measure(cases, wishes.at_once, wishes.rounds)
     show(rows)
-    said = {"command": " ".join(["python -m benchmarks.throughput", *sys.argv[1:]]), "matrix_peak_flops": MATRIX_PEAK}
-    wishes.out.write_text(json.dumps({**said, "rows": rows}, indent=1, allow_nan=False) + "\n")
+    written.write(wishes.out, {"matrix_peak_flops": MATRIX_PEAK, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -101,6 +101,11 @@ def causes_page() -> str:
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
 
 
+def _linked(summaries: Mapping[str, str], cells: Callable[[str, str], str]) -> list[str]:
+    """A row for each: its name, which leads to its page, and the cells after it."""
+    return [f"[{name}]({name}.md) | {cells(name, _in_cell(summary))}" for name, summary in summaries.items()]
+
+
 def remedies_page() -> str:
     said = (
         "What `unstall train` does about a fault of its own run, in turns, the first that can help. What is *auto* is done and\n"
@@ -119,10 +124,7 @@ def problems_page() -> str:
         f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or\n"
         "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
     )
-    rows = [
-        f"[{name}]({name}.md) | {severity_of(name).value} | {_in_cell(summary)}"
-        for name, summary in problem_pages.summaries().items()
-    ]
+    rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
     return _index("src/unstall/data/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
@@ -132,16 +134,14 @@ def preflight_page() -> str:
         "ones. Each *fits*,\n*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, "
         "and never counted as\nfitting."
     )
-    rows = [
-        f"[{name}]({name}.md) | {_in_cell(summary)} | {'yes' if preflight_checks.is_quick(name) else 'no'}"
-        for name, summary in preflight_checks.summaries().items()
-    ]
+    quick = {True: "yes", False: "no"}
+    rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")
     return _index("src/unstall/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows)
 
 
 def formats_page() -> str:
     said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
-    rows = [f"[{name}]({name}.md) | {_in_cell(summary)}" for name, summary in formats.summaries().items()]
+    rows = _linked(formats.summaries(), lambda name, summary: summary)
     return _index("src/unstall/data/formats", "The formats", said, "format | what it is", rows)
 
 

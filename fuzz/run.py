@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import pkgutil
 import re
 import shutil
@@ -20,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from benchmarks import written
 
 from fuzz import drivers
 
@@ -78,10 +79,10 @@ def show(row: dict[str, Any]) -> None:
 
 def keep(row: dict[str, Any], path: Path) -> None:
     """Among the results, in place of an earlier run of the same parser and engine."""
-    earlier = json.loads(path.read_text())["runs"] if path.exists() else []
-    others = [other for other in earlier if (other["parser"], other["engine"]) != (row["parser"], row["engine"])]
+    earlier = written.kept(path)
+    others = [other for other in earlier.get("runs", []) if (other["parser"], other["engine"]) != (row["parser"], row["engine"])]
     rows = sorted([*others, row], key=lambda other: (other["parser"], other["engine"]))
-    path.write_text(json.dumps({"limits": {"seconds": LONGEST_S, "mib": MOST_MIB}, "runs": rows}, indent=2) + "\n")
+    written.write(path, {"limits": {"seconds": LONGEST_S, "mib": MOST_MIB}, "runs": rows}, earlier)
 
 
 def main() -> int:

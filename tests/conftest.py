@@ -1,8 +1,11 @@
-"""Shared by all tests: no run of a test lands among the user's own runs."""
+"""Shared by all tests: no run of a test lands among the user's own runs, and none leaves its probe to the others."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from unstall.inside import probe
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +14,12 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("UNSTALL_HOME", str(home))
     monkeypatch.delenv("UNSTALL_RUN", raising=False)
     return home
+
+
+@pytest.fixture(autouse=True)
+def no_probe_stays() -> Iterator[None]:
+    """One that a test leaves on would write into the journals of others."""
+    yield
+    left, is_on = probe.current(), probe.current() is not None
+    probe.set_current(None)
+    assert not is_on, f"a probe is still on, of {left.run.path if left else ''}: expected probe.set_current(None) at the end"

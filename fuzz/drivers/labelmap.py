@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.reading import said
+from fuzz.tokens import PROTOTEXT
 from unstall.data import labelmap
 from unstall.data.reading import Notes, Unparsable, as_text
 
@@ -13,28 +14,9 @@ SEEDS = (
     b"# comment\nitem < id: 3 name: '\\346\\227\\xa5\\n' keypoints { id: 1 label: 'n' } ancestor_ids: [1, 2] >",
 )
 TOKENS = (
-    *(
-        b"item",
-        b"id",
-        b"name",
-        b"display_name",
-        b":",
-        b"{",
-        b"}",
-        b"<",
-        b">",
-        b"[",
-        b"]",
-        b",",
-        b";",
-        b"#",
-        b"\n",
-        b"'",
-        b'"',
-        b"\\",
-        b"\\x",
-    ),
-    *(b"\\377", b"1", b"-1", b"0", b"99999999999", b"item { id: 1 }", b"{{{{{{{{{{{{{{{{{{{{", b"\0", b"\xff", b"\xff\xfe"),
+    *PROTOTEXT,
+    *(b"item", b"id", b"name", b"display_name", b"\\x", b"\\377", b"1", b"-1", b"0", b"99999999999"),
+    *(b"item { id: 1 }", b"{{{{{{{{{{{{{{{{{{{{"),
 )
 
 

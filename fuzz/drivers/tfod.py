@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 from fuzz.reading import said
+from fuzz.tokens import PROTOTEXT
 from unstall.data.reading import as_text
 from unstall.errors import WrongInput
 from unstall.tfod.config import of_text
@@ -37,27 +38,8 @@ SEEDS = (
     b"initial_learning_rate: 0.003 schedule { step: 5 learning_rate: .0003 } warmup: true } } } } }",
 )
 TOKENS = (
-    *(
-        b":",
-        b"{",
-        b"}",
-        b"<",
-        b">",
-        b"[",
-        b"]",
-        b",",
-        b";",
-        b"#",
-        b"\n",
-        b"'",
-        b'"',
-        b"\\",
-        b"- ",
-        b"\0",
-        b"\x7f",
-        b"\xff",
-        b"\xff\xfe",
-    ),
+    *PROTOTEXT,
+    *(b"- ", b"\x7f"),
     *(
         b"0",
         b"1",

@@ -65,6 +65,18 @@ def test_check_writes_a_page_that_needs_nothing_else(sick: Path, tmp_path: Path)
     assert "box_inside_out" in page and "<code>--fix</code>" in page
 
 
+def test_check_beside_a_run_is_shown_by_its_report(sick: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "events-watcher-1.jsonl").write_text("")
+    assert call("data", "check", str(sick), "--run", str(run)).returncode == 1
+    assert call("report", str(run)).returncode == 0
+    page = (run / "report.html").read_text()
+    assert "Defects of the data" in page and page.count("data:image/jpeg;base64,") >= 3 and "box_tiny" not in page
+    done = call("data", "check", str(sick), "--run", str(tmp_path / "none"))
+    assert done.returncode == 2 and "none" in done.stderr and done.stdout == ""
+
+
 def test_names_from_a_file_cannot_write_into_the_page(tmp_path: Path) -> None:
     call("data", "shapes", str(tmp_path / "set"), "--images", "5", "--size", "64x64", "--splits", "")
     path = tmp_path / "set" / "annotations" / "instances.json"

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from unstall.data import formats
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
 from unstall.errors import WrongInput
 from unstall.settings import Settings
-from unstall.training.lessons import Lessons, lessons
+from unstall.training.lessons import Lessons, images_to_learn_from, lessons
 
 PX = (48, 64)
 
@@ -101,3 +102,22 @@ def test_without_a_share_nothing_is_scored(tmp_path: Path) -> None:
 def test_data_that_is_not_there_is_refused_by_its_path(tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match="nowhere"):
         learned(tmp_path, data=str(tmp_path / "nowhere"))
+
+
+# --- counted before anything is divided ---
+
+
+def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
+    """A share is cut class by class, so that it may be one image more or less."""
+    split = written(tmp_path / "split", 40, train=0.5, val=0.25, test=0.25)
+    tested = written(tmp_path / "tested", 40, train=0.7, test=0.3)
+    for settings in (
+        Settings(data=split),
+        Settings(data=split, validation=tested),
+        Settings(data=tested, validation_share=0.25),
+        Settings(data=tested, validation_share=0.0),
+    ):
+        found = lessons(settings, PX, tmp_path)
+        assert settings.data is not None
+        counted = images_to_learn_from(formats.read(Path(settings.data)), settings)
+        assert abs(counted - len(found.train.examples)) <= 1

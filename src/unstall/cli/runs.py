@@ -8,6 +8,7 @@ with --checkpoints only what a training would resume from, and the run stays.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -65,7 +66,7 @@ def command(
             raise WrongInput(
                 "--prune: expected which runs: --older-than 30d, --keep 20, --state failed, --script … Received: none."
             )
-        return _prune(chosen, keep, checkpoints, dry_run, yes, json_target)
+        return _prune(chosen, How(keep, checkpoints, dry_run, yes), json_target)
     for name, value in (("--keep", keep), ("--checkpoints", checkpoints), ("--dry-run", dry_run), ("--yes", yes)):
         if value:
             raise WrongInput(f"{name} says how to prune. Expected --prune with it.")
@@ -80,28 +81,31 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "verdict": verdict.get("cause"), "where": verdict.get("where"), "told": verdict.get("line")}
 
 
-def _prune(
-    chosen: list[tuple[Any, dict[str, Any]]],
-    keep: int | None,
-    checkpoints: bool,
-    dry_run: bool,
-    yes: bool,
-    json_target: str | None,
-) -> None:
+@dataclass(frozen=True)
+class How:
+    """To prune."""
+
+    keep: int | None
+    checkpoints: bool
+    dry_run: bool
+    yes: bool
+
+
+def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str | None) -> None:
     from unstall.board import pruning
     from unstall.report.runs import show_doomed
     from unstall.report.text import console
 
-    doomed = pruning.doomed(chosen, keep, checkpoints)
+    doomed = pruning.doomed(chosen, how.keep, how.checkpoints)
     told = {
         "pruned": [pruning.as_plain(each) for each in doomed],
         "bytes": sum(each.size_bytes for each in doomed),
         "is_dry_run": True,
     }
-    if not dry_run and doomed and not yes:
+    if not how.dry_run and doomed and not how.yes:
         show_doomed(told, console("stderr"))
         _agreed(len(doomed))
-    if not dry_run:
+    if not how.dry_run:
         gone = pruning.prune(doomed, lambda line: click.echo(f"unstall: {line}", err=True))
         told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
     answer(told, json_target, show_doomed)

@@ -56,7 +56,7 @@ def command(
     from unstall.report import json
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
+    from unstall.supervisor.beginning import begin, going_on_with, keep_defects, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
     if models:
@@ -80,7 +80,9 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
-    sys.exit(_trained(begin(resolved.settings, run, out, planned_changes(found)), found, json_target, board))
+    run = begin(resolved.settings, run, out, planned_changes(found))
+    keep_defects(run, found)
+    sys.exit(_trained(run, found, json_target, board))
 
 
 def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:

@@ -7,6 +7,7 @@ left, and said.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ COPIES = {
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
 WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
+PLAN_UNSURE = 0.1  # share of what a plan says: it is of the step alone, and a process is more
+AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
 LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
 
@@ -62,6 +65,7 @@ def explain(
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
+        total = None if total is None else settled(_joint(planned), total, moved.noise)
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
@@ -81,12 +85,26 @@ def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
 
 def _by_plan(touching: list[Difference], planned: Alone, total: float | None) -> Explained:
     """A plan is of the step alone; measured is the process. Where both nearly agree, what was measured sets the scale."""
-    joint = planned.get(ALL, sum(planned.values()))
+    joint = _joint(planned)
     scale = total / joint if total and joint and 1 / CLOSER <= total / joint <= CLOSER else 1.0
     amounts = {each.name: scale * planned.get(each.name, 0.0) for each in touching}
     found = [Explanation(each, MEMORY, amounts[each.name], "B", "planned") for each in touching if amounts[each.name]]
     together = scale * joint - sum(each.amount for each in found)
     return _ordered(Explained(MEMORY, tuple(found), together, left_unit="B"), total or joint)
+
+
+def _joint(planned: Alone) -> float:
+    """What all changes add together."""
+    return planned.get(ALL, sum(planned.values()))
+
+
+def settled(planned: float, measured: float, noise: float) -> float:
+    """Between a plan and a measurement that agree: nearer to what is surer. The peak of a process is another one in each run, by
+    as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
+    unsure = PLAN_UNSURE * abs(planned)
+    if not unsure or abs(measured - planned) > AGREE * math.hypot(noise, unsure):
+        return measured
+    return (measured / noise**2 + planned / unsure**2) / (1 / noise**2 + 1 / unsure**2)
 
 
 # --- by arithmetic ---

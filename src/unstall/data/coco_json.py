@@ -28,6 +28,9 @@ class Image(msgspec.Struct, gc=False):
     height: int | float | str | None = None
 
 
+NOTHING = msgspec.Raw(b"")
+
+
 class Annotation(msgspec.Struct, gc=False):
     image_id: Id
     category_id: int | float
@@ -36,11 +39,18 @@ class Annotation(msgspec.Struct, gc=False):
     difficult: int | bool | None = 0
     truncated: int | bool | None = 0
     area: Any = None  # whatever it is: a wrong one is no reason to leave the box out
+    # As it stands in the file, for a copy; a view of the file's bytes, which live as long as it does:
+    segmentation: msgspec.Raw = NOTHING
+    keypoints: msgspec.Raw = NOTHING
+    num_keypoints: msgspec.Raw = NOTHING
 
 
 class Category(msgspec.Struct, gc=False):
     id: int | float
     name: str
+    supercategory: msgspec.Raw = NOTHING
+    keypoints: msgspec.Raw = NOTHING  # names of them
+    skeleton: msgspec.Raw = NOTHING
 
     def __post_init__(self) -> None:
         if self.id % 1 != 0:  # of what is not finite, too
@@ -122,7 +132,23 @@ def _with_python(data: bytes) -> Decoded:
         loose = msgspec.convert(value, _LooseInstances)
     except (msgspec.ValidationError, UnicodeError) as error:  # half a character where a key is expected
         raise _unparsable(error) from None
-    return _decoded(loose, lambda kind: lambda entry: msgspec.convert(entry, kind))
+    return _decoded(loose, lambda kind: lambda entry: _converted(entry, kind))
+
+
+def _converted(entry: Any, kind: type[msgspec.Struct]) -> Any:
+    """The same from what Python has read; what is wanted as it stands in the file is written again."""
+    raw = {name for name in kind.__struct_fields__ if kind.__annotations__[name] == "msgspec.Raw"}
+    if not isinstance(entry, dict) or not raw & entry.keys():
+        return msgspec.convert(entry, kind)
+    read = msgspec.convert({key: value for key, value in entry.items() if key not in raw}, kind)
+    for name in raw & entry.keys():
+        setattr(read, name, msgspec.Raw(json.dumps(entry[name]).encode()))
+    return read
+
+
+def is_something(raw: msgspec.Raw) -> bool:
+    """Neither missing nor null, nor empty, nor nothing but zeros."""
+    return bytes(raw).strip(b"[]{},. 0\t\r\n") not in {b"", b"null"}
 
 
 def _decoded(raw: _RawInstances | _LooseInstances, decoder: Callable[[Any], Callable[[Any], Any]]) -> Decoded:

@@ -55,13 +55,15 @@ class Columns:
 
     def __init__(
         self, row: Integers, boxes: Floats, classes: Integers, flags: tuple[Flags, Flags, Flags], lines: Integers, rows: int,
-        areas: Floats | None = None,
+        areas: Floats | None = None, outlines: Flags | None = None, keypoints: Flags | None = None,
     ) -> None:  # fmt: skip
         order = np.argsort(row, kind="stable")
         self._starts = np.searchsorted(row[order], np.arange(rows + 1))
         self._boxes, self._classes, self._lines = boxes[order], classes[order], lines[order]
         self._crowd, self._difficult, self._truncated = (column[order] for column in flags)
         self._areas = None if areas is None else areas[order]
+        self._outlines = None if outlines is None else outlines[order]
+        self._keypoints = None if keypoints is None else keypoints[order]
 
     def example(
         self, index: int, name: str, image: ImageSource | None, size: tuple[int | None, int | None], origin: Origin, split: str
@@ -80,6 +82,8 @@ class Columns:
             origin=origin,
             box_lines=self._lines[part],
             split=split,
+            outlines=None if self._outlines is None else self._outlines[part],
+            keypoints=None if self._keypoints is None else self._keypoints[part],
             areas=None if self._areas is None else self._areas[part],
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,14 @@ def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progre
     if is_bucket(target):  # which has no way to rename: what is there grows file by file, from a whole copy
         with whole_at(target) as local:
             return replace(write_aside(data, local, to, False, progress), path=target)
+    with whole_folder(target) as aside:
+        lost = formats.format_module(to).write(data, aside, link=link, progress=progress)
+    return Written(data, to, target, lost)
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder beside its place, which gets its name when all is there, and is gone where something fails."""
     aside = target.absolute().parent / f".{target.absolute().name}.unfinished"
     try:
         aside.mkdir(parents=True)
@@ -69,13 +79,12 @@ def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progre
     except OSError as error:
         raise WrongInput(f"Cannot write to '{target}': {error.strerror}.") from None
     try:
-        lost = formats.format_module(to).write(data, aside, link=link, progress=progress)
+        yield aside
         aside.replace(target)
     except OSError as error:
         raise WrongInput(f"Cannot write to '{target}': {error.strerror or error}.") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Written(data, to, target, lost)
 
 
 def refuse_taken(target: Path) -> None:

@@ -79,6 +79,9 @@ class Example:
     split: str = ""  # 'train', 'val', 'test' or as the data set has it; empty where it has none
     is_normalised: bool = False  # the boxes are shares of a size that is not known: the image could not be read
     size_is_from_image: bool = False  # the annotation says no size
+    # (n,) whether the annotation has the object's outline, its keypoints: not read, but a copy in the same format carries them.
+    outlines: Flags | None = None
+    keypoints: Flags | None = None
     areas: Floats | None = None  # (n,) of each object where the annotation says it, else NaN: what COCO's figures go by
 
     @property

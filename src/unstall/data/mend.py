@@ -130,9 +130,11 @@ def _changed(example: Example, mending: Mending) -> Example:
     if mending.boxes is not None:
         example = replace(example, boxes=mending.boxes, areas=None)
     if mending.box is not None:
-        boxes = example.boxes.copy()
+        boxes, areas = example.boxes.copy(), None if example.areas is None else example.areas.copy()
         boxes[mending.box[0]] = mending.box[1]
-        example = replace(example, boxes=boxes, areas=None)
+        if areas is not None:
+            areas[mending.box[0]] = np.nan
+        example = replace(example, boxes=boxes, areas=areas)
     if mending.size is not None:
         example = replace(example, width=mending.size[0], height=mending.size[1])
     return replace(example, name=mending.name) if mending.name is not None else example
@@ -149,6 +151,8 @@ def _without(example: Example, gone: list[int]) -> Example:
         difficult=example.difficult[keep],
         truncated=example.truncated[keep],
         box_lines=None if example.box_lines is None else example.box_lines[keep],
+        outlines=None if example.outlines is None else example.outlines[keep],
+        keypoints=None if example.keypoints is None else example.keypoints[keep],
         areas=None if example.areas is None else example.areas[keep],
     )
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.data import formats, labelmap, records
-from unstall.data.convert import Written, refuse_taken
+from unstall.data import formats, labelmap
+from unstall.data.convert import Written, refuse_taken, whole_folder
 from unstall.data.example import DataSet, Example
-from unstall.data.formats.tfrecord import encoded
-from unstall.data.writing import Writing, annotated_size, label_numbers
+from unstall.data.formats.tfrecord import image_bytes, write_record
+from unstall.data.writing import Writing, label_numbers
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 from unstall.storage.bucket import ahead
@@ -87,21 +87,8 @@ def _mean_bytes(examples: Sequence[Example]) -> float:
 def _shard(examples: Sequence[Example], names: dict[int, str], writing: Writing, numbers: list[int]) -> bytes:
     out = io.BytesIO()
     for example, image in zip(examples, ahead(image_bytes, examples, READ_AT_ONCE), strict=True):
-        size = annotated_size(example)
-        if image is None or size is None:
-            writing.lose("images that are not there or have no known size")
-            writing.lose("boxes of images that are not there or have no known size", example.count)
-            continue
-        kept = writing.holdable(example)
-        records.write(out, encoded(writing.data, example, names[id(example)], image, size, kept, numbers))
+        write_record(out, writing, example, names[id(example)], image, numbers)
     return out.getvalue()
-
-
-def image_bytes(example: Example) -> bytes | None:
-    try:
-        return example.image.read() if example.image else None
-    except OSError:
-        return None
 
 
 @contextmanager
@@ -110,19 +97,5 @@ def _place(target: Path) -> Iterator[Path]:
     if is_in_bucket(target):
         yield target
         return
-    import shutil
-
-    aside = target.absolute().parent / f".{target.absolute().name}.unfinished"
-    try:
-        aside.mkdir(parents=True)
-    except FileExistsError:
-        raise WrongInput(f"'{aside}' is there, from a writing that was broken off or still goes on. Remove it first.") from None
-    except OSError as error:
-        raise WrongInput(f"Cannot write to '{target}': {error.strerror}.") from None
-    try:
+    with whole_folder(target) as aside:
         yield aside
-        aside.replace(target)
-    except OSError as error:
-        raise WrongInput(f"Cannot write to '{target}': {error.strerror or error}.") from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

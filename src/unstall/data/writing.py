@@ -32,6 +32,7 @@ class Writing:
     path: Path
     link: bool = False  # hard links instead of copies, where the file system allows it
     progress: Progress | None = None
+    holds_outlines: bool = False  # and keypoints
     lost: Counter[str] = field(default_factory=Counter)  # what the format cannot hold: how many
     _made: set[Path] = field(default_factory=set)  # folders
 
@@ -98,7 +99,14 @@ class Writing:
         self.lose("boxes without a known class", int((~known).sum()))
         self.lose("boxes with numbers that are not finite", int((known & ~finite).sum()))
         kept: Flags = known & finite
+        if not self.holds_outlines:
+            self.lose_further(example, kept)
         return kept
+
+    def lose_further(self, example: Example, boxes: Flags, why: str = "") -> None:
+        """What these boxes have besides: outlines, keypoints."""
+        for what, has in (("outlines of objects", example.outlines), ("keypoints of objects", example.keypoints)):
+            self.lose(what + why, int((has & boxes).sum()) if has is not None else 0)
 
 
 def _linked(source: Path, target: Path) -> bool:

@@ -144,6 +144,12 @@ def sampled_stall(journal: Journal, counts_children: bool = False) -> Stall | Cl
     return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
 
 
+def idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
+    """The same, of a program that does not work meanwhile: for causes that are about waiting."""
+    stall = sampled_stall(journal, counts_children)
+    return Clear("the program works: slow, not blocked") if isinstance(stall, Stall) and stall.is_busy else stall
+
+
 def current_stall(journal: Journal) -> Stall | None:
     """The stall that goes on at the journal's end. A stall that ended by itself is none."""
     began = journal.last(StallBegan)

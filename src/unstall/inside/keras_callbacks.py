@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside.callback_times import EACH_BATCH, LONG_S, CallbackTimes
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import EACH_STEP_UP_TO, Probe
@@ -42,13 +43,12 @@ class _Follower:
         self.losses = RecentLosses()
         self.is_between_steps = False  # callbacks of a batch are called now
         self.other_began = 0.0
+        self.times = CallbackTimes(probe)
 
     def follow(self, callback_list: type) -> None:
         hooks = {
             "on_train_begin": (self.train_begin, None),
             "on_train_end": (None, self.train_end),
-            "on_epoch_begin": (self.epoch_begin, None),
-            "on_epoch_end": (self.epoch_end, None),
             "on_test_begin": (self.test_begin, None),
             "on_test_end": (None, self.test_end),
             "on_test_batch_begin": (None, self.other_batch_begin),
@@ -60,6 +60,8 @@ class _Follower:
         }
         for name, (before, after) in hooks.items():
             wrap(callback_list, name, self._around(f"keras {name}", before, after))
+        for name, of_epoch in (("on_epoch_begin", self.epoch_begin), ("on_epoch_end", self.epoch_end)):
+            wrap(callback_list, name, self._around_epoch(name, of_epoch))
         wrap(callback_list, "on_train_batch_begin", self._batch_begin())
         wrap(callback_list, "on_train_batch_end", self._batch_end())
 
@@ -81,6 +83,32 @@ class _Follower:
             return method
 
         return make
+
+    def _around_epoch(self, name: str, before: Callable[..., None]) -> Callable[..., Any]:
+        """The same, where callbacks of the program's own may take long."""
+        probe, call = self.probe, self.probe.shield.call
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def method(callbacks: Any, *args: Any, **kwargs: Any) -> Any:
+                if not probe.active:
+                    return original(callbacks, *args, **kwargs)
+                call(f"keras {name}", before, callbacks, *args, **kwargs)
+                return self._timed(name, original, callbacks, *args, **kwargs)
+
+            return method
+
+        return make
+
+    def _timed(self, name: str, original: Callable[..., Any], callbacks: Any, *args: Any, **kwargs: Any) -> Any:
+        probe, times, now = self.probe, self.times, time.monotonic
+        if times.is_timing and probe.active:
+            return times.call(name, original, callbacks, *args, **kwargs)
+        began, aside_s = now(), probe.aside_s
+        result = original(callbacks, *args, **kwargs)
+        ended = now()
+        if ended - began > LONG_S:
+            probe.shield.call("callback times", times.took, ended - began, probe.aside_s - aside_s, ended)
+        return result
 
     def _batch_begin(self) -> Callable[..., Any]:
         probe, call, now = self.probe, self.probe.shield.call, time.monotonic
@@ -110,7 +138,7 @@ class _Follower:
                         self.rested.append(logs)
                         probe.steps_rested(len(self.rested))
                 self.is_between_steps = True
-                result = original(callbacks, batch, logs)
+                result = self._timed(EACH_BATCH, original, callbacks, batch, logs)
                 self.is_between_steps = False
                 return result
 
@@ -127,6 +155,8 @@ class _Follower:
         self.rested.clear()
         self.is_between_steps = False
         self.rests_until = 0.0
+        if self.probe.fit_depth == 0:
+            self.times.begin()
         self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
         self.probe.fit_began(
             model,
@@ -138,6 +168,8 @@ class _Follower:
         )
 
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
+        if self.probe.fit_depth == 1:
+            self.times.tell(at_last=True)
         self.probe.fit_ended()
 
     def epoch_begin(self, callbacks: Any, epoch: int, logs: Any = None) -> None:

@@ -31,6 +31,7 @@ from unstall.runs import RunFolder
 
 EACH_STEP_UP_TO = 34  # further probes see each of the first steps, and later ones now and then
 SELDOM_S = 0.05
+ASIDE = ("validate", "predict", "save")  # phases that stand between steps, and are timed by themselves
 
 
 class Probe:
@@ -45,6 +46,7 @@ class Probe:
         self._born = time.time()
         self.fit_depth = 0
         self.phases: list[tuple[str, float]] = []  # name and monotonic begin, the current one last
+        self.aside_s = 0.0  # in validations, predictions and saves up to now
         self.train = StepCounter("train", self.emit)
         self.other = StepCounter("validate", self.emit)
         self.step_began_at = 0.0
@@ -96,10 +98,10 @@ class Probe:
     # --- phases ---
 
     def phase_began(self, name: str) -> None:
-        if name in ("validate", "predict", "save") and self.settle is not None:
+        if name in ASIDE and self.settle is not None:
             self.settle()
         now = time.monotonic()
-        if name in ("validate", "predict", "save"):
+        if name in ASIDE:
             self.train.flush(now, *(self.read_loss() if self.read_loss is not None else (None, 0)))
         self.phases.append((name, now))
         if self.pulse:
@@ -114,6 +116,8 @@ class Probe:
             ended, began = self.phases.pop()
             if ended == name:
                 break
+        if name in ASIDE and not any(phase in ASIDE for phase, _ in self.phases):
+            self.aside_s += now - began
         current = self.phases[-1][0] if self.phases else "between"
         if self.pulse:
             self.pulse.phase(current, now)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from unstall.journal.base import Event, Frame, ThreadStack
+from unstall.journal.callbacks import CallbacksTimed
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
@@ -32,6 +33,7 @@ from unstall.journal.recorded import (
 from unstall.journal.seen import (
     ChildSeen,
     ClusterSeen,
+    DatabasesSeen,
     DeviceSampled,
     DiskSeen,
     ExperimentEnded,
@@ -62,6 +64,7 @@ from unstall.journal.training import (
 # Events are imported from here, wherever they are defined.
 __all__ = [
     "BatchesCounted",
+    "CallbacksTimed",
     "CheckpointCompleted",
     "CheckpointFailed",
     "CheckpointRefused",
@@ -70,6 +73,7 @@ __all__ = [
     "ClusterSeen",
     "DataMeasured",
     "DataMet",
+    "DatabasesSeen",
     "DeviceMemoryCounted",
     "DeviceSampled",
     "DevicesListed",

@@ -176,6 +176,17 @@ class PathLooked(Event):
 
 
 @dataclass(frozen=True)
+class DatabasesSeen(Event):
+    """SQLite files that a process of a program that stands still has open, and that somebody has locked.
+
+    Each: path, holder_pid (None: in another container), holder (its command), writes (whether the lock is that of a writer)."""
+
+    pid: int = 0
+    main: bool = True
+    databases: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class DiskSeen(Event):
     """Room on the file system of a path."""
 

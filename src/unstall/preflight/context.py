@@ -51,6 +51,15 @@ class Context:
     def images(self) -> int:
         return len(self.data.examples) if self.data is not None else self.settings.shapes
 
+    @cached_property
+    def images_to_learn_from(self) -> int:
+        """Without those that are kept for scoring and testing."""
+        from unstall.training.lessons import images_to_learn_from, to_learn_from
+
+        if self.data is None:
+            return to_learn_from(self.settings.shapes, self.settings)
+        return images_to_learn_from(self.data, self.settings)
+
     @property
     def classes(self) -> int:
         return len(self.data.classes) if self.data is not None else SHAPES_CLASSES

@@ -50,6 +50,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             not_seen=text.not_seen(story),
             summary=[line for line in text.summary_lines(story) if line[0] != "report"],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
+            source_of=as_data,
             dress=worn,
             board=board,
             icon=dress.icon(story["state"] == "stuck"),

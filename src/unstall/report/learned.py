@@ -19,6 +19,7 @@ OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
 MOST_CLASSES = 1500
 MOST_PICTURES = 6
 MOST_PICTURE_BYTES = 120_000  # of each, in the page
+JPEG = b"\xff\xd8"  # how its file begins
 TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
 
@@ -74,7 +75,7 @@ def as_data(path: str) -> str | None:
     except OSError:
         return None
     if len(stored) <= MOST_PICTURE_BYTES:
-        return _address("png", stored)
+        return _address("jpeg" if stored.startswith(JPEG) else "png", stored)
     smaller = next((each for each in _smaller(stored) if len(each) <= MOST_PICTURE_BYTES), None)
     return _address("jpeg", smaller) if smaller is not None else None
 

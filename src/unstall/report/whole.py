@@ -9,7 +9,7 @@ from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.journal.reader import Journal
-from unstall.report import learned, standing, surroundings
+from unstall.report import defects, learned, standing, surroundings
 from unstall.report.story import tell
 from unstall.report.timeline import Timeline
 from unstall.runs import RunFolder
@@ -27,6 +27,7 @@ def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline:
         "model": surroundings.model(journal),
         "input": surroundings.inputs(journal),
         "settings": learned.settings(run),
+        "data_defects": defects.of_run(run),
         "score": learned.score(run),
         "pictures": learned.pictures(run),
     }

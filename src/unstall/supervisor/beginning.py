@@ -14,6 +14,7 @@ from unstall.errors import NotPermitted, WrongInput
 from unstall.journal.events import PlanMade
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Kind, Verb
+from unstall.report import defects
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
@@ -59,6 +60,16 @@ def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the preflight's plan of memory changes, so that a step fits."""
     planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
     return dict(planned[0]["facts"].get("changes", {})) if planned else {}
+
+
+def keep_defects(run: RunFolder, found: Mapping[str, Any]) -> None:
+    """What the preflight found wrong with the data, for the page of the run. A disk that does not take it costs no training."""
+    for check in found["checks"]:
+        if check["check"] == "data_set" and "defects" in check["facts"]:
+            try:
+                defects.keep(run, check["facts"]["defects"])
+            except OSError:
+                return
 
 
 def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: Mapping[str, Any]) -> RunFolder:

@@ -1,4 +1,4 @@
-"""What is looked at, beside the stacks, in a program that stands still: its threads, its children, its source, its cluster.
+"""What is looked at, beside the stacks, in a program that stands still: its threads, children, source, cluster and data bases.
 
 All of it is read from /proc and from files, and stops nothing.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unstall.journal.events import Event, StackSampled, ThreadsSeen
-from unstall.signals import children, cluster, libraries, sources, threads
+from unstall.signals import children, cluster, databases, libraries, sources, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -21,4 +21,5 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     """Once, when the stacks have been sampled."""
     stacks = [sample for sample in samples if isinstance(sample, StackSampled)]
     around: list[Event | None] = [libraries.sample(pid), *(cluster.sample(each) for each in (pid, *others))]
+    around += [databases.sample(each, main=each == pid) for each in (pid, *others)]
     return [*children.sample(others), *sources.read(stacks), *(event for event in around if event is not None)]

@@ -47,9 +47,24 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
     return _divided(data, settings)
 
 
-def _divided(data: DataSet, settings: Settings) -> Lessons:
+def images_to_learn_from(data: DataSet, settings: Settings) -> int:
+    """How many of them a run with these settings would learn from, without dividing anything."""
+    count = len(_learned(data).examples)
+    return count if settings.validation is not None or _has_own_validation(data) else to_learn_from(count, settings)
+
+
+def to_learn_from(count: int, settings: Settings) -> int:
+    """Of images that have no split to score on."""
+    return count if settings.validation is not None else round(count * (1 - settings.validation_share))
+
+
+def _has_own_validation(data: DataSet) -> bool:
     splits = data.splits()
-    if VALIDATION in splits and set(splits) != {VALIDATION}:
+    return VALIDATION in splits and set(splits) != {VALIDATION}
+
+
+def _divided(data: DataSet, settings: Settings) -> Lessons:
+    if _has_own_validation(data):
         return Lessons(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
     data = _learned(data)
     if not settings.validation_share:

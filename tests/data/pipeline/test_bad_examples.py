@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -54,12 +55,12 @@ def run(pipeline: Pipeline, epochs: int = 1) -> list[Batch]:
 
 
 @pytest.fixture
-def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+def journal(tmp_path: Path) -> Iterator[RunFolder]:
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     probe.set_current(probe.Probe(folder))
-    monkeypatch.setattr(probe, "_current", probe.current())  # put back at the end of the test
-    return folder
+    yield folder
+    probe.set_current(None)
 
 
 def events(folder: RunFolder) -> list[Event]:

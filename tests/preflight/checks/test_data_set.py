@@ -48,15 +48,22 @@ def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:
     assert isinstance(found, Refuses) and found.cure == "a smaller --batch-size"
 
 
+def test_a_batch_is_made_of_images_that_are_learned_from(tmp_path: Path) -> None:
+    """24 images would make a batch of 16; the 12 of the split 'train' do not."""
+    write_shapes(tmp_path / "set", Shapes(24, 64, 64), "coco", {"train": 0.5, "val": 0.5}, [], None)
+    found = look(context(tmp_path, **FEW, data=str(tmp_path / "set"), batch_size=16))
+    assert isinstance(found, Refuses) and "12 of the images are learned from" in found.reason
+
+
 def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:
     there = context(tmp_path, **FEW, data=shapes(tmp_path / "set"))
     look(there)
     assert there.data is not None
-    assert remembered.found_before(there.data, there.settings, with_images=True) is not None
+    assert remembered.found_before(remembered.name_of(there.data, there.settings), with_images=True) is not None
     image = there.data.examples[0].image
     assert image is not None
     image.path.write_bytes(image.path.read_bytes() + b"\0")
-    assert remembered.found_before(there.data, there.settings, with_images=True) is None
+    assert remembered.found_before(remembered.name_of(there.data, there.settings), with_images=True) is None
 
 
 def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +71,7 @@ def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path
     quick = context(tmp_path, is_quick=True, **FEW, data=shapes(tmp_path / "set"))
     assert "not looked at" in look(quick).reason
     assert quick.data is not None
-    assert remembered.found_before(quick.data, quick.settings, with_images=True) is None
+    assert remembered.found_before(remembered.name_of(quick.data, quick.settings), with_images=True) is None
     assert "not looked at" not in look(context(tmp_path, **FEW, data=quick.settings.data)).reason
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.preflight.contexts import context
+from unstall.data.shapes import Shapes
+from unstall.data.shapes_files import write_shapes
 from unstall.detectors.weights import safetensors_files, shapes
 from unstall.preflight.answers import Fits, Refuses, Unknown, Warns
 from unstall.preflight.checks.weights import look
@@ -39,3 +41,23 @@ def test_a_large_network_without_weights_warns_and_a_tiny_one_fits(tmp_path: Pat
     assert isinstance(look(context(tmp_path)), Fits)
     assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn")), Warns)
     assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn", shapes=50_000)), Fits)
+
+
+def test_images_that_are_kept_for_scoring_are_not_counted_as_learned_from(tmp_path: Path) -> None:
+    """A set with splits of its own is learned from its split 'train' alone; of another one a share is kept apart."""
+    large = {"model": "retinanet_resnet50_fpn"}
+    write_shapes(tmp_path / "split", Shapes(20, 64, 64), "coco", {"train": 0.5, "val": 0.3, "test": 0.2}, [], None)
+    write_shapes(tmp_path / "whole", Shapes(20, 64, 64), "coco", {}, [], None)
+    told = {
+        "split": look(context(tmp_path, **large, data=str(tmp_path / "split"))),
+        "whole": look(context(tmp_path, **large, data=str(tmp_path / "whole"))),
+        "apart": look(context(tmp_path, **large, data=str(tmp_path / "whole"), validation=str(tmp_path / "split"))),
+        "shapes": look(context(tmp_path, **large, shapes=1000, validation_share=0.2)),
+    }
+    found = {name: answer.reason.partition("with ")[2] for name, answer in told.items()}
+    assert found == {
+        "split": "10 images to learn from",
+        "whole": "18 images to learn from",
+        "apart": "20 images to learn from",
+        "shapes": "800 images to learn from",
+    }

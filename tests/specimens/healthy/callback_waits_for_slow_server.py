@@ -8,7 +8,7 @@
 # near = "callback_blocked"
 # needs = []
 # ///
-"""A callback tells a chat of each epoch, and the server takes two seconds to answer; once it takes six. It always answers."""
+"""A callback tells a chat of each epoch, and the server takes a quarter of a second to answer; once it takes six. It always answers."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ class Chat(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         Chat.messages += 1
-        time.sleep(6 if Chat.messages == 4 else 2)
+        time.sleep(6 if Chat.messages == 4 else 0.25)
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -48,8 +48,8 @@ server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
 server.daemon_threads = True
 threading.Thread(target=server.serve_forever, daemon=True).start()
 rng = np.random.default_rng(2)
-features = rng.normal(size=(2048, 8)).astype("float32")
+features = rng.normal(size=(8192, 8)).astype("float32")
 model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
 model.compile("adam", "mse")
 targets = features.sum(axis=1, keepdims=True)
-model.fit(features, targets, batch_size=16, epochs=8, verbose=2, callbacks=[Tell(f"http://127.0.0.1:{server.server_port}/")])
+model.fit(features, targets, batch_size=16, epochs=16, verbose=2, callbacks=[Tell(f"http://127.0.0.1:{server.server_port}/")])

@@ -15,6 +15,7 @@ from unstall.cli import data_format_options, json_option
 
 if TYPE_CHECKING:
     from unstall.data.check import Report
+    from unstall.runs import RunFolder
 
 
 @click.command("check", help=__doc__)
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 @click.option("--no-images", is_flag=True, help="Look at the annotations only.")
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with pictures of the worst.")
 @click.option("--fix", "copy", metavar="OUT", help="Write a corrected copy there, and a list of the changes.")
+@click.option(
+    "--run", "run_name", metavar="RUN", help="Keep what would break or harm it with this run: its report shows it, with pictures."
+)
 @json_option("every finding")
 def command(
     path: str,
@@ -31,8 +35,10 @@ def command(
     no_images: bool,
     html_target: str | None,
     copy: str | None,
+    run_name: str | None,
     json_target: str | None,
 ) -> None:
+    from unstall import runs
     from unstall.data.check import as_plain, check
     from unstall.data.formats import read
     from unstall.data.mend import refuse_unsafe
@@ -46,6 +52,7 @@ def command(
     json.refuse_unwritable(html_target)
     if copy is not None:
         refuse_unsafe(located(path), located(copy))
+    run = runs.find(run_name) if run_name else None
     with shown_progress() as progress:
         report = check(read(path, format_name, progress, labels), not no_images, progress)
     plain = as_plain(report)
@@ -55,12 +62,27 @@ def command(
         from unstall.report.data_page import write_check
 
         write_check(report, located(html_target))
+    if run is not None:
+        _keep_with(run, report)
     if copy is not None:
         plain["fixed"] = _write_copy(report, located(copy), quiet=json_target == "-")
     if json_target:
         json.write(plain, json_target)
     if report.breaks:
         sys.exit(1)
+
+
+def _keep_with(run: RunFolder, report: Report) -> None:
+    from tempfile import TemporaryDirectory
+
+    from unstall.errors import NotPermitted
+    from unstall.report import defects
+
+    try:
+        with TemporaryDirectory() as folder:
+            defects.keep(run, defects.told(report, Path(folder) / "pictures"))
+    except OSError as error:
+        raise NotPermitted(f"Cannot write to the run '{run.path}': {error.strerror}.") from None
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:

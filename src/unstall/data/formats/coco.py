@@ -15,17 +15,19 @@ What is read
 ------------
 Images with their sizes, boxes, categories, `iscrowd`; also `difficult` and `truncated` where a box has these fields. Images are
 looked for in the folder named like the split, `images/` and the like, beside the file. Classes are in the order of their ids.
-Segments and keypoints are passed over. NaN and Infinity are taken, as Python writes them. A wrong entry is named
-(`annotations[17].bbox`) and left out; the rest is read.
+NaN and Infinity are taken, as Python writes them. A wrong entry is named (`annotations[17].bbox`) and left out; the rest is read.
+No training learns from outlines and keypoints here, but a copy in this format carries them.
 
 What is written
 ---------------
 `annotations/instances_SPLIT.json` and the images in a folder for each split. Category ids are kept where they are unique.
-`difficult` and `truncated` are written as further fields of a box, which other readers pass over.
+`difficult` and `truncated` are written as further fields of a box, which other readers pass over. Where the original is COCO,
+too: areas, outlines (`segmentation`) and keypoints of every box that is what it was.
 
 What it cannot hold
 -------------------
-Boxes without a class, and numbers that are not finite: both are left out and counted.
+Boxes without a class, and numbers that are not finite: both are left out and counted. Outlines and keypoints of boxes that were
+changed by `unstall data check --fix` are counted, too.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from unstall.data.coco_json import MOST_JSON_BYTES, Decoded, Id, decode
+from unstall.data.coco_further import Further
+from unstall.data.coco_json import MOST_JSON_BYTES, Decoded, Id, decode, is_something
 from unstall.data.columns import Columns, with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.folder import Folder
@@ -213,7 +216,10 @@ class _Reader:
         difficult = np.fromiter((bool(entry.difficult) for entry in annotations), np.bool_, count)
         truncated = np.fromiter((bool(entry.truncated) for entry in annotations), np.bool_, count)
         areas = np.fromiter((_area(entry.area) for entry in annotations), np.float64, count)
-        return Columns(row, boxes, classes, (crowd, difficult, truncated), lines, len(decoded.images), areas)
+        outlines = np.fromiter((is_something(entry.segmentation) for entry in annotations), np.bool_, count)
+        keypoints = np.fromiter((is_something(entry.keypoints) for entry in annotations), np.bool_, count)
+        flags = (crowd, difficult, truncated)
+        return Columns(row, boxes, classes, flags, lines, len(decoded.images), areas, outlines, keypoints)
 
     def _add_examples(self, decoded: Decoded, columns: Columns, file: str) -> None:
         tag = _tag(file)
@@ -256,6 +262,12 @@ def _area(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else float("nan")
 
 
+def _own_area(example: Example, box: int, of_box: float) -> float:
+    """As the original says it: of the object's outline. Else that of the box."""
+    own = float(example.areas[box]) if example.areas is not None else float("nan")
+    return own if np.isfinite(own) else of_box
+
+
 def _whole_number(value: int | float | str | None) -> int | None:
     """A size; None where it is none, so that the image itself is asked."""
     if isinstance(value, str):
@@ -268,7 +280,8 @@ def _whole_number(value: int | float | str | None) -> int | None:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each."""
-    writing = Writing(data, path, link, progress)
+    writing = Writing(data, path, link, progress, holds_outlines=True)
+    further = Further(_files(data.path)[0]) if data.format == "coco" and any(map(_has_further, data.examples)) else None
     numbers = list(data.class_numbers)
     if len(set(numbers)) < len(numbers):
         numbers = list(range(1, len(numbers) + 1))
@@ -279,11 +292,18 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
         file = files[example.split]
         if example.image is not None:
             writing.place_image(example.image, path / file.folder / name)
-        file.add(example, str(name), numbers, writing)
-    categories = [{"id": number, "name": name} for number, name in zip(numbers, data.classes, strict=True)]
+        file.add(example, str(name), numbers, writing, further)
+    categories = [
+        {"id": number, "name": name, **(further.of_class(name) if further is not None else {})}
+        for number, name in zip(numbers, data.classes, strict=True)
+    ]
     for file in files.values():
         file.finish(categories)
     return dict(writing.lost)
+
+
+def _has_further(example: Example) -> bool:
+    return any(has is not None and bool(has.any()) for has in (example.outlines, example.keypoints))
 
 
 class _SplitFile:
@@ -298,7 +318,7 @@ class _SplitFile:
         self._images.write(b'{"images": [')
         self._image_count = self._box_count = 0
 
-    def add(self, example: Example, name: str, numbers: list[int], writing: Writing) -> None:
+    def add(self, example: Example, name: str, numbers: list[int], writing: Writing, further: Further | None) -> None:
         self._image_count += 1
         size = annotated_size(example)
         entry = {
@@ -309,9 +329,14 @@ class _SplitFile:
         }
         _append(self._images, {key: value for key, value in entry.items() if value is not None}, self._image_count == 1)
         kept = writing.holdable(example)
+        gone = np.zeros(example.count, np.bool_)
         for box in np.flatnonzero(kept):
             self._box_count += 1
-            _append(self._boxes, self._box(example, int(box), numbers), self._box_count == 1)
+            entry = self._box(example, int(box), numbers)
+            carried = further.of_box(example, int(box)) if further is not None else None
+            gone[box] = carried is None
+            _append(self._boxes, {**entry, **(carried or {})}, self._box_count == 1)
+        writing.lose_further(example, gone, ": the box was changed, or they are not finite")
 
     def _box(self, example: Example, box: int, numbers: list[int]) -> dict[str, object]:
         left, top, right, bottom = example.boxes[box].tolist()
@@ -320,7 +345,7 @@ class _SplitFile:
             "image_id": self._image_count,
             "category_id": numbers[example.classes[box]],
             "bbox": [left, top, right - left, bottom - top],
-            "area": max(0.0, right - left) * max(0.0, bottom - top),
+            "area": _own_area(example, box, max(0.0, right - left) * max(0.0, bottom - top)),
             "iscrowd": int(example.crowd[box]),
         }
         for key, flags in (("difficult", example.difficult), ("truncated", example.truncated)):

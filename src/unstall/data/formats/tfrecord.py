@@ -255,26 +255,29 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
             if example.split not in files:
                 named = re.sub(r"[^\w.-]", "_", example.split) or "data"
                 files[example.split] = stack.enter_context((path / f"{named}.record").open("wb"))
-            image = _image_bytes(example)
-            size = annotated_size(example)
-            if image is None or size is None:
-                writing.lose("images that are not there or have no known size")
-                writing.lose("boxes of images that are not there or have no known size", example.count)
-                continue
-            kept = writing.holdable(example)
-            records.write(files[example.split], encoded(data, example, str(name), image, size, kept, numbers))
+            write_record(files[example.split], writing, example, str(name), image_bytes(example), numbers)
     labelmap.write(path / "label_map.pbtxt", data.classes, numbers)
     return dict(writing.lost)
 
 
-def _image_bytes(example: Example) -> bytes | None:
+def image_bytes(example: Example) -> bytes | None:
     try:
         return example.image.read() if example.image else None
     except OSError:
         return None
 
 
-def encoded(
+def write_record(out: BinaryIO, writing: Writing, example: Example, name: str, image: bytes | None, numbers: list[int]) -> None:
+    """One example, or the count of what is lost with it."""
+    size = annotated_size(example)
+    if image is None or size is None:
+        writing.lose("images that are not there or have no known size")
+        writing.lose("boxes of images that are not there or have no known size", example.count)
+        return
+    records.write(out, _encoded(writing.data, example, name, image, size, writing.holdable(example), numbers))
+
+
+def _encoded(
     data: DataSet, example: Example, name: str, image: bytes, size: tuple[int, int], kept: Flags, numbers: list[int]
 ) -> bytes:
     classes = example.classes[kept].tolist()

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
 from unstall.diagnosis.stacks import frames_called_by, program_folder, where
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import Frame
+from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
 
 # Files of the frameworks that call the user's callbacks.
@@ -38,16 +38,24 @@ _MEANT = ("a sleep to end",)
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works: slow, not blocked")
     for still in stall.still():
-        frames = frames_called_by(_MACHINERY, still.thread)
-        if frames and still.is_main and waits_for(still.thread, still.call) not in _MEANT:
+        frames = callback_frames(still.thread)
+        if frames and still.is_main and not is_meant(waits_for(still.thread, still.call)):
             return _found(journal, stall, still, frames)
     return Clear("no callback of the program's own stands still")
+
+
+def callback_frames(thread: ThreadStack) -> list[Frame]:
+    """The user's frames in a callback that the framework has called, innermost first; empty where it is in none."""
+    return frames_called_by(_MACHINERY, thread)
+
+
+def is_meant(awaits: str | None) -> bool:
+    """Whether such a wait ends by itself, when it is meant to."""
+    return awaits in _MEANT
 
 
 def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) -> Found:

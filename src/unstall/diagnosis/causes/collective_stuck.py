@@ -30,7 +30,7 @@ import re
 
 from unstall.diagnosis import clusters
 from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import ErrorRaised
@@ -50,11 +50,9 @@ def examine(journal: Journal) -> Verdict:
     error = next((event for event in reversed(journal.of(ErrorRaised)) if event.fatal and _ERRORS.search(event.message)), None)
     if error is not None:
         return _from_error(journal, error)
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("a process of the program works: slow, not stuck")
     standing = stall.still()
     inside = [(still, name) for still in standing if (name := clusters.in_collective(stall, still)) and user_frames(still.thread)]
     if not inside:

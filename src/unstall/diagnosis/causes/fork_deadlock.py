@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.locks import is_taking_a_lock
 from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ChildSeen, Frame, ThreadStack
 from unstall.journal.reader import Journal
@@ -49,11 +49,9 @@ _AT_REST = ("multiprocessing/", "/queue.py", "/selectors.py", "/socket.py", "/su
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal, counts_children=True)
+    stall = idle_stall(journal, counts_children=True)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works")
     folder = program_folder(journal)
     for still in stall.still():
         child = forked_child(stall, still)

@@ -26,7 +26,7 @@ training: download or cache the files first.
 from __future__ import annotations
 
 from unstall.diagnosis.stacks import frames_called_by, program_folder, user_frames, where
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
@@ -60,11 +60,9 @@ _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing th
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works: slow, not blocked")
     standing = stall.still()
     for still in standing:
         frames = input_frames(still.thread)

@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
 from unstall.diagnosis.stacks import program_folder, where
-from unstall.diagnosis.stalls import Stall, sampled_stall
+from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.reader import Journal
@@ -46,11 +46,9 @@ _FOR_ANOTHER_THREAD = (
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works")
     waiting = [waiter for waiter in waiters(stall) if not _is_forked(stall, waiter)]
     if not waiting:
         return Clear("no thread waits for a lock")

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
@@ -50,11 +50,9 @@ _FUTURE = (("concurrent/futures/_base.py", ""), ("multiprocessing/pool.py", "get
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = sampled_stall(journal)
+    stall = idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    if stall.is_busy:
-        return Clear("the program works")
     still = [each for each in stall.still() if each.is_main]
     folder = program_folder(journal)
     return _tensorflow(stall, still, folder) or _python(stall, still, folder) or Clear("no pool is full of waiting threads")

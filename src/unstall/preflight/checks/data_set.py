@@ -23,6 +23,7 @@ What to do
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 from unstall.preflight import remembered
@@ -47,23 +48,26 @@ def look(context: Context) -> Answer:
         )
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
-    found = remembered.found_before(data, context.settings, with_images)
+    name = remembered.name_of(data, context.settings)
+    found = remembered.found_before(name, with_images)
     if found is None:
-        found = _checked(context, with_images)
-        remembered.remember(data, context.settings, found)
+        found = _checked(context, with_images, remembered.pictures(name))
+        remembered.remember(name, found)
     return judged(found, context)
 
 
-def _checked(context: Context, with_images: bool) -> dict[str, Any]:
-    """What was found, without each single place."""
+def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
+    """What was found, without each single place; with small pictures of the worst, for the page of the run."""
     from unstall.data.check import as_plain, check
+    from unstall.report.defects import told
 
     assert context.data is not None
-    plain = as_plain(check(context.data, with_images, context.progress))
+    report = check(context.data, with_images, context.progress)
+    plain = as_plain(report)
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
         problem["first"] = f"{first['file']}{':' + str(first['line']) if first['line'] else ''}: {first['message']}"
-    return plain
+    return {**plain, "defects": told(report, pictures)}
 
 
 def judged(found: dict[str, Any], context: Context) -> Answer:
@@ -72,10 +76,11 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
         return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
-    train = found["images"] * (1.0 if settings.validation else 1.0 - settings.validation_share)
+    train = context.images_to_learn_from
     if train < settings.batch_size:
-        return Refuses(f"{said}: fewer images than one batch ({settings.batch_size})", "a smaller --batch-size", found)
-    updates = int(train // settings.batch_size) * settings.epochs
+        reason = f"{said}: {train:,} of the images are learned from, fewer than one batch ({settings.batch_size})"
+        return Refuses(reason, "a smaller --batch-size", found)
+    updates = train // settings.batch_size * settings.epochs
     if settings.warm_up_steps > MOST_WARM_UP * updates:
         reason = f"{said}: {updates:,} updates in all, and {settings.warm_up_steps:,} of them would be warm-up"
         return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)

@@ -45,9 +45,10 @@ def look(context: Context) -> Answer:
 
 
 def _none(context: Context) -> Answer:
-    if context.parameters > NEEDS_PRETRAINING and context.images < ENOUGH_IMAGES:
+    images = context.images_to_learn_from
+    if context.parameters > NEEDS_PRETRAINING and images < ENOUGH_IMAGES:
         return Warns(
-            f"none: all {context.parameters / 1e6:.1f} million weights begin fresh, with {context.images:,} images to learn from",
+            f"none: all {context.parameters / 1e6:.1f} million weights begin fresh, with {images:,} images to learn from",
             "--weights FILE, of torchvision say: `unstall weights import FILE`",
         )
     return Fits("none: it learns from the beginning")

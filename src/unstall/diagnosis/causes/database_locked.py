@@ -1,0 +1,145 @@
+"""The program waits for a SQLite file that another connection has locked.
+
+What it is
+----------
+A tracker, a log or an index of the data lies in a SQLite file. Somebody has begun to write to it and has not committed: another
+run, a notebook, a worker, or a second connection of the program itself. SQLite then looks again and again, for as long as the
+connection's timeout says, without a word. When that is over it ends in 'database is locked'.
+
+How we know
+-----------
+Nothing has moved for much longer than the run's history allows, and next to no CPU is used. A thread stands at the same line in
+every stack sample, inside of SQLite as the native stack shows, or at a line that executes or commits; and the kernel's list of
+locks says who has locked a SQLite file that the process has open. Or the program ended with SQLite's error.
+
+When this is wrong
+------------------
+If the other one is about to commit: a long import, say. When it does, the verdict is taken back.
+
+What to do
+----------
+Commit or end what holds the lock. Keep transactions short: compute first, then begin, write and commit. `PRAGMA
+journal_mode=WAL` lets readers go on beside a writer. Give `connect()` a timeout of seconds and try again on its error.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+from unstall.diagnosis.causes.generator_blocked import called, input_frames
+from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.stacks import is_native, program_folder, user_frames, where
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.events import DatabasesSeen, ErrorRaised
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock")
+
+_LOCKED = re.compile(r"sqlite3\.OperationalError.*database (table )?is locked", re.DOTALL)
+_ASKS = re.compile(r"\.(execute|executemany|executescript|commit|fetchone|fetchall|fetchmany|backup)\(|^with ")
+_SLEEP = "a sleep to end"
+_CURES = (
+    "keep transactions short: compute first, then begin, write and commit",
+    "switch to `PRAGMA journal_mode=WAL`, with which readers go on beside a writer",
+    "give connect() a timeout of a few seconds, and try again when it says that the database is locked",
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    error = fatal_error(journal)
+    if error is not None and any(_LOCKED.search(text) for text in texts(error)):
+        return _ended(journal, error)
+    stall = idle_stall(journal, counts_children=True)
+    if not isinstance(stall, Stall):
+        return stall
+    seen = journal.since(DatabasesSeen, stall.began.since)
+    for still in stall.still():
+        locked = [event for event in seen if event.pid == still.pid]
+        is_inside = _is_inside(still)
+        if _matters(still) and (is_inside or (locked and _asks(stall, still))):
+            return _found(journal, stall, still, locked[-1] if locked else None, is_inside)
+    return Clear("no thread waits for a SQLite file")
+
+
+def _matters(still: Still) -> bool:
+    """Whether the training can be waiting for this thread."""
+    return still.thread["name"] == "MainThread" or bool(input_frames(still.thread))
+
+
+def _is_inside(still: Still) -> bool:
+    """In SQLite, and asleep there: one that reads or sorts works."""
+    native = [frame for frame in still.thread["frames"] if is_native(frame)]
+    in_sqlite = any("sqlite3" in frame["function"] or "libsqlite" in frame["module"] for frame in native)
+    return in_sqlite and waits_for(still.thread, still.call) == _SLEEP
+
+
+def _asks(stall: Stall, still: Still) -> bool:
+    """Whether it sleeps at a line that asks a data base for something."""
+    if waits_for(still.thread, still.call) != _SLEEP:
+        return False
+    inner = next((frame for frame in still.thread["frames"] if not is_native(frame)), None)
+    source = stall.source(inner["file"], inner["line"]) if inner is not None else None
+    by_library = inner is not None and any(part in inner["file"] for part in ("sqlalchemy/", "sqlite3/"))
+    return by_library or (source is not None and bool(_ASKS.search(source.text)))
+
+
+def _found(journal: Journal, stall: Stall, still: Still, seen: DatabasesSeen | None, is_inside: bool) -> Found:
+    folder = program_folder(journal)
+    frames = user_frames(still.thread)
+    place = where(frames[0], folder) if frames else None
+    at = f" at {place}{called(frames, folder)}" if place else ""
+    database = seen.databases[0] if seen is not None and seen.databases else None
+    count = len(still.samples)
+    evidence = [Evidence(f"it stands{at} ({count} of {count} samples)", place, None, still.samples)]
+    if seen is not None and database is not None:
+        evidence.insert(
+            0, Evidence(f"{database['path']} is locked by {_holder(database, still.pid)}", database["path"], None, (seen,))
+        )
+    evidence += [each for each in (stall.idleness(), stall.lateness()) if each is not None]
+    return Found(
+        certainty=Certainty.CERTAIN if is_inside and database is not None else Certainty.LIKELY,
+        summary=f"The program waits{at} for {_named(database, still.pid)} has locked. Until that commits or ends, nothing goes "
+        "on: SQLite looks again and again without a word.",
+        evidence=tuple(evidence),
+        do=(*_first_cure(database, still.pid), *_CURES),
+        where=place,
+    )
+
+
+def _named(database: dict[str, Any] | None, pid: int) -> str:
+    if database is None:
+        return "a SQLite file that another connection"
+    return f"the SQLite file {database['path']}, which {_holder(database, pid)}"
+
+
+def _holder(database: dict[str, Any], pid: int) -> str:
+    holder, command = database.get("holder_pid"), shlex.join(database.get("holder") or [])[:120]
+    if holder == pid:
+        return "another connection of this same process"
+    if holder is None:
+        return "a process of another container"
+    return f"process {holder} ({command})" if command else f"process {holder}"
+
+
+def _first_cure(database: dict[str, Any] | None, pid: int) -> tuple[str, ...]:
+    holder = database.get("holder_pid") if database is not None else None
+    if holder is None:
+        return ("look for what has the file open: `fuser FILE`, and let it commit or end",)
+    if holder == pid:
+        return ("commit or close the other connection of the program before this one writes, or use one connection for both",)
+    return (f"let process {holder} commit, or end it",)
+
+
+def _ended(journal: Journal, error: ErrorRaised) -> Found:
+    said = next(text for text in texts(error) if _LOCKED.search(text))
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary="The program ended because a SQLite file stayed locked by another connection for as long as its timeout allows.",
+        evidence=(Evidence(f"the error that ended it: {said.splitlines()[0][:200]}", said[:500], None, (error,)),),
+        do=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
+        where=user_line(error, program_folder(journal)),
+    )
