@@ -3,9 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from unstall.inside import probe
+
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile("any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)
