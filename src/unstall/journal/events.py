@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from unstall.journal.base import Event, Frame, ThreadStack
+from unstall.journal.crew import MachineSeen, MembershipSeen
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
@@ -87,6 +88,8 @@ __all__ = [
     "KillsCounted",
     "LibrariesSeen",
     "LossDiverged",
+    "MachineSeen",
+    "MembershipSeen",
     "MemoryExhausted",
     "ModelRecorded",
     "ModulesLoaded",
