@@ -81,12 +81,9 @@ def in_collective(stall: Stall, still: Still) -> str | None:
     """Whose collective operation this thread waits in, or None."""
     if joining(still.thread):
         return None
-    for frame in still.thread["frames"]:
-        known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES
-        text = frame["function"] if is_native(frame) else frame["file"]
-        for part, name in known:
-            if part in text:
-                return name
+    called = calls_collective(still.thread)
+    if called is not None:
+        return called
     frames = [frame for frame in still.thread["frames"] if not is_native(frame)]
     graph = any(_CALLED_FROM_GRAPH in frame["file"] for frame in frames)
     if not peers(stall, still.pid) or still.thread["name"] != "MainThread":
@@ -95,6 +92,17 @@ def in_collective(stall: Stall, still: Still) -> str | None:
         return "TensorFlow"
     if _runs_jax(still.thread) and has_thread(stall, still.pid, _RPC_THREADS):
         return "JAX"
+    return None
+
+
+def calls_collective(thread: ThreadStack) -> str | None:
+    """Whose collective operation the stack itself shows, or None."""
+    for frame in thread["frames"]:
+        known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES
+        text = frame["function"] if is_native(frame) else frame["file"]
+        for part, name in known:
+            if part in text:
+                return name
     return None
 
 
