@@ -59,16 +59,17 @@ class Member:
 @dataclass(frozen=True)
 class Crew:
     members: tuple[Member, ...]  # in the order of their numbers
+    seen: frozenset[int] = frozenset()  # numbers of further ones, which are there and were not read whole: very many
 
     @property
     def of(self) -> int:
         """How many there should be; at least those that are there."""
-        return max([len(self.members), *(member.of for member in self.members if member.of is not None)])
+        return max([len(self.members), len(self.seen), *(member.of for member in self.members if member.of is not None)])
 
     @property
     def not_read(self) -> tuple[int, ...]:
         """Numbers of which no journal is there."""
-        numbers = {member.worker for member in self.members}
+        numbers = {*self.seen, *(member.worker for member in self.members)}
         return tuple(number for number in range(self.of) if number not in numbers)
 
     @property

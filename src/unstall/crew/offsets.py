@@ -13,9 +13,10 @@ from statistics import median
 from unstall.journal.events import StepsEnded
 from unstall.journal.reader import Journal
 
-LEAST_STEPS = 8  # that both have told
+LEAST_STEPS = 12  # that both have told
 GAP_S = 60.0  # between two ends that are told; within a longer one nothing can be said of the steps between
-LOCKED_SHARE = 0.2  # of how far the pace itself wanders, that the difference of two workers in lock-step may spread
+LEAST_WANDERING_S = 0.01  # of the pace: one that is more even than that cannot show whether two are disturbed alike
+LOCKED_SHARE = 0.2  # of that wandering, within which the difference of two workers in lock-step spreads
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,16 @@ class Offset:
 
 
 def offset(one: Journal, other: Journal) -> Offset | None:
-    """None where too few steps were told by both."""
+    """None where too few steps were told by both. Steps whose end both have told count most: the moments of others are taken in
+    proportion, and are as uneven as the steps."""
     first, second = _ends(one), _ends(other)
+    told = {event.last for event in first}
     pairs = [(event, at) for event in second if (at := _moment(first, event.last)) is not None]
+    exact = _compared(first, [(event, at) for event, at in pairs if event.last in told])
+    return exact if exact is not None and exact.is_locked else _compared(first, pairs)
+
+
+def _compared(first: list[StepsEnded], pairs: list[tuple[StepsEnded, float]]) -> Offset | None:
     if len(pairs) < LEAST_STEPS:
         return None
     differences = [event.at - at for event, at in pairs]
@@ -42,7 +50,8 @@ def offset(one: Journal, other: Journal) -> Offset | None:
     step_s = median(event.seconds / max(1, event.last - event.first + 1) for event, _ in pairs)
     newest = pairs[-1][0]
     near = min(first, key=lambda event: abs(event.last - newest.last))
-    return Offset(middle, max(spread, step_s), len(pairs), (near, newest), spread <= LOCKED_SHARE * wandering)
+    is_locked = wandering >= LEAST_WANDERING_S and spread <= LOCKED_SHARE * wandering
+    return Offset(middle, max(spread, step_s), len(pairs), (near, newest), is_locked)
 
 
 def _ends(journal: Journal) -> list[StepsEnded]:

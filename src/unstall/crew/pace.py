@@ -12,10 +12,12 @@ from unstall.diagnosis.stacks import main_thread
 from unstall.journal.events import CircumstancesSeen, HostSampled, StackSampled, StepsEnded
 from unstall.journal.reader import Journal
 
-LOOK_BACK_S = 120.0
+LOOK_BACK_S = 900.0  # for since when
+JUDGED_GROUPS = 20  # the newest groups of steps, as the journal tells them: twenty seconds, later a hundred
 SETTLED_AFTER = 8  # steps: the first are compiled, and told one by one
-LEAST_GROUPS = 10  # of steps, as the journal tells them
-LEAST_SAMPLES = 6  # of stacks, of the program as it moves
+LEAST_GROUPS = 10
+SAMPLES_S = 300.0  # stacks of a program that moves are taken seldom, so these are looked back at for longer
+LEAST_SAMPLES = 6
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Pace:
     """Seconds are medians for one step."""
 
     member: Member
-    groups: tuple[StepsEnded, ...]
+    groups: tuple[StepsEnded, ...]  # all that are looked back at; the figures are of the newest
     step_s: float
     input_s: float | None  # None: not measured
     between_s: float  # outside of the step itself: callbacks, the program's own code, an input that is fetched in Python
@@ -53,17 +55,19 @@ def pace_of(member: Member) -> Pace | None:
     groups = [event for event in groups if groups[-1].at - event.at <= LOOK_BACK_S]
     if len(groups) < LEAST_GROUPS:
         return None
-    since = groups[0].at - groups[0].seconds
-    counts = [max(1, group.last - group.first + 1) for group in groups]
-    waits = [group.wait_s / group.waited_steps for group in groups if group.wait_s is not None and group.waited_steps]
-    hosts = tuple(host for host in journal.since(HostSampled, since) if host.interval_s > 0 and host.at <= groups[-1].at)
-    samples = tuple(sample for sample in journal.since(StackSampled, since) if sample.main and sample.at <= groups[-1].at)
+    newest = groups[-JUDGED_GROUPS:]
+    since = newest[0].at - newest[0].seconds
+    counts = [max(1, group.last - group.first + 1) for group in newest]
+    waits = [group.wait_s / group.waited_steps for group in newest if group.wait_s is not None and group.waited_steps]
+    hosts = tuple(host for host in journal.since(HostSampled, since) if host.interval_s > 0 and host.at <= newest[-1].at)
+    seen = journal.since(StackSampled, max(groups[0].at, newest[-1].at - SAMPLES_S))
+    samples = tuple(sample for sample in seen if sample.main and sample.at <= newest[-1].at)
     return Pace(
         member=member,
         groups=tuple(groups),
-        step_s=median(group.seconds / count for group, count in zip(groups, counts, strict=True)),
+        step_s=median(group.seconds / count for group, count in zip(newest, counts, strict=True)),
         input_s=median(waits) if len(waits) >= LEAST_GROUPS else None,
-        between_s=median((group.seconds - group.busy_s) / count for group, count in zip(groups, counts, strict=True)),
+        between_s=median((group.seconds - group.busy_s) / count for group, count in zip(newest, counts, strict=True)),
         cpu_share=_cpu_share(journal, hosts),
         queued_cores=median(host.queued_cores for host in hosts) if hosts else None,
         swap_bytes_s=median(host.swap_in_bytes_s + host.swap_out_bytes_s for host in hosts) if hosts else None,

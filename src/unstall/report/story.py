@@ -42,7 +42,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     started = journal.first(RunStarted)
     return {
         "state": state(journal, diagnosis),
-        "verdicts": [_verdict(finding, folder) for finding in diagnosis.findings],
+        "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
         "unknown": _unknown(journal, diagnosis),
         "run": run,
         "command": masked_command(started.command) if started else [],
@@ -86,7 +86,7 @@ def state_of(journal: Journal, is_named: bool) -> str:
     return "training" if journal.last(StepsEnded) else "running"
 
 
-def _verdict(finding: Finding, folder: str) -> dict[str, Any]:
+def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
     found = finding.found
     return {
         "cause": finding.cause,

@@ -1,0 +1,41 @@
+"""Of very many workers those that are worth reading whole: who holds the others, and some of those that wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from unstall.crew.crew import Crew
+from unstall.crew.holding import Holding, who_holds
+from unstall.crew.reading import members_of
+from unstall.crew.roster import Roster
+from unstall.crew.sighting import Sighting
+from unstall.runs import RunFolder
+
+READ_WHOLE_UP_TO = 40
+MOST_HOLDERS, MOST_WAITING = 8, 8
+
+
+def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> Crew:
+    """The crew with a few of its members read; of the rest it is known that they are there."""
+    holders = [holder.sighting for holder in holding.holders[:MOST_HOLDERS]] if holding else []
+    rest = [sighting for sighting in crew if all(sighting is not each for each in holders)]
+    stalled = sorted(rest, key=lambda sighting: (sighting.stall is None, sighting.worker or 0))
+    chosen = sorted([*holders, *stalled[:MOST_WAITING]], key=lambda sighting: sighting.worker or 0)
+    members = [member for sighting in chosen for member in members_of(RunFolder(folder / sighting.run))]
+    return Crew(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
+
+
+def crews_of_many(folder: Path) -> list[Crew]:
+    """As they are now. Silence is judged by when the files were written, as this is the first look at them."""
+    roster = Roster(folder)
+    roster.look()
+    now = time.time()
+    for sighting in roster.sightings:
+        sighting.heard_at = _written_at(folder / sighting.run)
+    return [few_of(crew, who_holds(crew, now), folder) for crew in roster.crews()]
+
+
+def _written_at(run: Path) -> float:
+    return max((path.stat().st_mtime for path in run.glob("events-*.jsonl")), default=0.0)
