@@ -36,13 +36,9 @@ class Pace:
     samples: tuple[StackSampled, ...]
     hosts: tuple[HostSampled, ...]
 
-    @property
-    def own_s(self) -> float:
-        """At least: the wait for input may be a part of what lies between steps, or of the step."""
-        return max(self.input_s or 0.0, self.between_s)
-
 
 def own_of(group: StepsEnded) -> float:
+    """Of its own for a step, at least: the wait for input may be a part of what lies between steps, or of the step."""
     count = max(1, group.last - group.first + 1)
     waited = group.wait_s / group.waited_steps if group.wait_s is not None and group.waited_steps else 0.0
     return max(waited, (group.seconds - group.busy_s) / count)

@@ -40,9 +40,15 @@ def test_since_when() -> None:
 
 
 def test_found_by_what_it_does_between_its_steps() -> None:
-    verdict = examined(worker(0), worker(1, between_s=0.05))
+    verdict = examined(worker(0), worker(1, *looks(COMPUTES, 10), between_s=0.05))
     assert isinstance(verdict, Found)
     assert "what it does between the steps takes 50 ms a step" in verdict.summary
+
+
+def test_clear_where_it_may_be_the_others_that_it_waits_for_between_its_steps() -> None:
+    """An all-reduce in a callback: the quick one spends its time there."""
+    assert isinstance(examined(worker(0, *looks(REDUCES, 9), between_s=0.05), worker(1)), Clear)
+    assert isinstance(examined(worker(0, between_s=0.05), worker(1)), Clear)
 
 
 def looks(thread: object, in_it: int, of: int = 10) -> list[Event]:

@@ -28,6 +28,7 @@ training.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
@@ -70,30 +71,55 @@ def examine_crew(crew: Crew) -> Verdict:
     usual = median(pace.step_s for pace in paces)
     if any(abs(pace.step_s - usual) > SAME_PACE * usual for pace in paces):
         return Clear("the workers do not go in lock-step: none waits for another")
-    slow = _by_own_time(paces, usual) or _by_stacks(paces) or _by_cores(paces)
+    slow = _by_input(paces, usual) or _by_between(paces, usual) or _by_stacks(paces) or _by_cores(paces)
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
     return _found(crew, slow, usual)
 
 
-def _by_own_time(paces: list[Pace], step_s: float) -> _Slow | None:
-    slow = max(paces, key=lambda pace: pace.own_s)
-    others = [pace for pace in paces if pace is not slow]
-    usual = median(pace.own_s for pace in others)
-    more = slow.own_s - usual
-    if more < max(LEAST_SHARE * step_s, LEAST_MORE_S) or slow.own_s < TIMES_OTHERS * usual:
+def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
+    if any(pace.input_s is None for pace in paces):
         return None
-    is_input = (slow.input_s or 0.0) >= 0.5 * slow.own_s
-    what = "its input" if is_input else "what it does between the steps"
+    slow, usual = _most(paces, lambda pace: pace.input_s or 0.0)
+    own = slow.input_s or 0.0
+    if not _stands_out(own, usual, step_s):
+        return None
+    do = "give this worker the input that the others have: its disk, its threads, its cores"
+    return _slow_by(paces, slow, own, usual, "its input", do, lambda pace: pace.input_s or 0.0)
+
+
+def _by_between(paces: list[Pace], step_s: float) -> _Slow | None:
+    """Where stacks show that it does not wait for the others there: an all-reduce in a callback lies between two steps, too."""
+    slow, usual = _most(paces, lambda pace: pace.between_s)
+    if not _stands_out(slow.between_s, usual, step_s) or slow.collective_share is None or slow.collective_share > SELDOM:
+        return None
+    do = "let this worker do between its steps what the others do, or do the rest beside the training"
+    what = "what it does between the steps"
+    return _slow_by(paces, slow, slow.between_s, usual, what, do, lambda pace: pace.between_s)
+
+
+def _most(paces: list[Pace], own: Callable[[Pace], float]) -> tuple[Pace, float]:
+    """The one that needs the most, and what is usual among the others."""
+    slow = max(paces, key=own)
+    return slow, median(own(pace) for pace in paces if pace is not slow)
+
+
+def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
+    return own_s - usual_s >= max(LEAST_SHARE * step_s, LEAST_MORE_S) and own_s >= TIMES_OTHERS * usual_s
+
+
+def _slow_by(
+    paces: list[Pace], slow: Pace, own_s: float, usual_s: float, what: str, do: str, own: Callable[[Pace], float]
+) -> _Slow:
+    others = [pace for pace in paces if pace is not slow]
     claims = [
-        Evidence(f"{pace.member.name} spends {_ms(pace.own_s)} a step on {what}", pace.own_s, usual + more, pace.groups[-3:])
+        Evidence(f"{pace.member.name} spends {_ms(own(pace))} a step on {what}", own(pace), usual_s, pace.groups[-3:])
         for pace in (slow, *others[:5])
     ]
-    do = "give this worker the input that the others have: its disk, its threads, its cores" if is_input else (
-        "let this worker do between its steps what the others do, or do the rest beside the training"
-    )  # fmt: skip
-    return _Slow(slow, more, f"{what} takes {_ms(slow.own_s)} a step, that of the others {_ms(usual)}",
-                 (*claims, *_machine(slow, others)), do, _since(slow, usual + more / 2))  # fmt: skip
+    why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
+    more = own_s - usual_s
+    since = _since(slow, usual_s + more / 2)
+    return _Slow(slow, more, why, (*claims, *_machine(slow, others)), do, since)
 
 
 def _since(slow: Pace, limit_s: float) -> float | None:
