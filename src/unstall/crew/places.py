@@ -20,7 +20,6 @@ from unstall.journal.events import (
     ProgramEnded,
     RunStarted,
     SignalSent,
-    StackSampled,
     StepsEnded,
 )
 from unstall.journal.reader import Journal
@@ -32,7 +31,8 @@ class Doing(StrEnum):
     JOINS = "joins"  # waits for the others to come
     COLLECTIVE = "collective"  # waits in an operation that all must take part in
     STANDS = "stands"  # somewhere else, and does not move
-    WORKS = "works"  # somewhere else, and uses the CPU: slow rather than stuck
+    WORKS = "works"  # somewhere else, and moves or uses the CPU: slow rather than stuck
+    UNSEEN = "unseen"  # makes no progress, and nobody could see where it is
     EVALUATES = "evaluates"  # or saves: a phase in which the others rightly wait
     TRAINS = "trains"
     STARTS = "starts"  # has made no step yet
@@ -115,31 +115,40 @@ def _in_stall(journal: Journal, stall: Stall) -> Place:
     began = stall.began
     step = began.step if began.step >= 0 else steps_done(journal)
     folder = program_folder(journal)
+    # Who joins may look again and again whether the others are there: by the lines alone it has not moved.
+    for still in [still for still in stall.still(strict=False) if user_frames(still.thread)]:
+        joins = clusters.joining(still.thread)
+        if joins:
+            at = where(user_frames(still.thread)[0], folder)
+            return Place(Doing.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)
     everywhere = [still for still in stall.still() if user_frames(still.thread)]
     for still in everywhere:
-        joins, collective = clusters.joining(still.thread), clusters.in_collective(stall, still)
-        if joins or collective:
+        collective = clusters.in_collective(stall, still)
+        if collective:
             at = where(user_frames(still.thread)[0], folder)
-            what = f"joins {joins}" if joins else f"waits in a collective of {collective}"
-            doing = Doing.JOINS if joins else Doing.COLLECTIVE
-            return Place(doing, step, began.phase, f"{what} at {at}", began.since, at, still.samples)
+            words = f"waits in a collective of {collective} at {at}"
+            return Place(Doing.COLLECTIVE, step, began.phase, words, began.since, at, still.samples)
     return _elsewhere(journal, stall, step, everywhere)
 
 
 def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[Still]) -> Place:
+    """Standing is only who stands at one line in all samples, and by the kernel's account, where there is no pulse."""
     began, folder = stall.began, program_folder(journal)
     main = next((still for still in standing if still.is_main and still.thread["name"] == "MainThread"), None)
-    sample = journal.last(StackSampled) if main is None else None
+    sample = stall.samples[-1] if stall.samples else None
     thread = main.thread if main else main_thread(sample) if sample else None
-    users = user_frames(thread) if thread else []
+    if sample is None or thread is None:
+        words = "makes no progress, and nobody could see where it is"
+        return Place(Doing.UNSEEN, step, began.phase, words, began.since, None, (began,))
+    users = user_frames(thread)
     at = where(users[0], folder) if users else None
-    shown: tuple[Event, ...] = main.samples if main else (sample,) if sample and users else (began,)
     place = f" at {at}" if at else ""
-    if stall.is_busy:
-        return Place(Doing.WORKS, step, began.phase, f"works{place}", began.since, at, (*shown, *stall.hosts[-1:]))
-    words = waits_for(thread, main.call if main else None) if thread else None
+    if stall.is_busy or main is None:
+        how = "works" if stall.is_busy else "moves"
+        return Place(Doing.WORKS, step, began.phase, how + place, began.since, at, (sample, *stall.hosts[-1:]))
+    words = waits_for(thread, main.call) or ""
     told = f"waits for {words}{place}" if words else f"stands still{place}"
-    return Place(Doing.STANDS, step, began.phase, told, began.since, at, shown)
+    return Place(Doing.STANDS, step, began.phase, told, began.since, at, main.samples)
 
 
 def _moving(journal: Journal) -> Place:

@@ -111,3 +111,12 @@ _TAKEN: dict[type[Event], Callable[[Sighting, Any], None]] = {
     HostSampled: lambda sighting, event: None,  # only that it was heard of
 }
 KINDS = frozenset(kind.__name__.encode() for kind in _TAKEN)
+
+
+def crew_of(sighting: Sighting) -> dict[str, Any] | None:
+    """What a row says of it, before it is put together with others."""
+    if sighting.of is None or sighting.of < 2:
+        return None
+    return {
+        "worker": sighting.worker, "of": sighting.of, "cluster": sighting.cluster, "group": None, "holds": None, "held_by": None,
+    }  # fmt: skip

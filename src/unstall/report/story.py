@@ -16,6 +16,7 @@ from unstall.journal.events import (
     Event,
     FitBegan,
     HostSampled,
+    MembershipSeen,
     PlanMade,
     PlanUndone,
     PlanVerified,
@@ -47,6 +48,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "run": run,
         "command": masked_command(started.command) if started else [],
         "pid": started.pid if started else None,
+        "membership": membership(journal),
         "progress": _progress(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
@@ -57,6 +59,14 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
+
+
+def membership(journal: Journal) -> dict[str, Any] | None:
+    """Which worker of how many it is; None for a run that tells of no others."""
+    told = journal.last(MembershipSeen)
+    if told is None:
+        return None
+    return {"worker": told.worker, "of": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:

@@ -138,6 +138,9 @@ def examine_crew(crew: Crew) -> Verdict:
     busy = [(m, p) for m, p in placed if p.doing in {Doing.WORKS, Doing.EVALUATES, Doing.TRAINS, Doing.STARTS, Doing.JOINS}]
     if busy:
         return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MOST_NAMED]))
+    unseen = [member for member, place in placed if place.doing is Doing.UNSEEN]
+    if unseen:
+        return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
     absent = [(member, place) for member, place in placed if place.doing in {Doing.STANDS, Doing.ENDED}]
     if absent:
         return _absent_worker(crew, inside, absent)
