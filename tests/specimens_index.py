@@ -30,7 +30,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "specimens"
 FRAMEWORKS = frozenset({"keras-tensorflow", "keras-jax", "keras-torch", "loop-tensorflow", "tf_keras", "python"})
 ENDS = frozenset({"hangs", "crashes", "exits", "is killed"})
-NEEDS = frozenset({"root", "cgroup-memory", "cgroup-io", "swap", "two-processes", "tmpfs", "gpu", "faketime"})
+NEEDS = frozenset({"root", "cgroup-memory", "cgroup-io", "swap", "two-processes", "tmpfs", "gpu", "cc"})
 SHAPES = frozenset({"run", "guard", "watch"})
 FIELDS: dict[str, tuple[type, ...]] = {
     "cause": (str,),

@@ -104,8 +104,7 @@ def _follow(folder: Path, json_target: str | None) -> None:
     told: list[dict[str, Any]] = []
 
     def tell(crew: Crew, holding: Holding) -> None:
-        holders = [{"run": each.sighting.run, "kind": each.kind, "words": each.words} for each in holding.holders]
-        told.append({**tell_crew(crew), "holders": holders, "held": holding.held})
+        told.append(tell_crew(crew, holding))
         if json_target != "-":
             answer({"crews": told[-1:], "apart": []}, json_target, _show)
 

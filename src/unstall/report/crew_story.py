@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.crew.crew import Crew, Member
+from unstall.crew.holding import Holder, Holding
 from unstall.crew.places import GONE, Doing, Place, places_of
 from unstall.diagnosis.diagnose import Diagnosis, diagnose, diagnose_crew
 from unstall.diagnosis.verdict import Effect
@@ -15,20 +16,30 @@ OF_THE_WHOLE = frozenset(
 )
 
 
-def tell_crew(crew: Crew) -> dict[str, Any]:
+def tell_crew(crew: Crew, holding: Holding | None = None) -> dict[str, Any]:
+    """`holding`: what a few numbers of each have shown already, where they are followed."""
     diagnosis, placed = diagnose_crew(crew), places_of(crew)
     verdicts = [{**told_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings]
     holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
+    quickly = [] if holding is None else [_holder(holder) for holder in holding.holders]
+    holders |= {holder["worker"] for holder in quickly}
     return {
-        "state": _state(diagnosis, placed),
+        "state": "stuck" if quickly else _state(diagnosis, placed),
         "of": crew.of,
         "coordinator": crew.coordinator,
         "not_read": list(crew.not_read),
         "verdicts": verdicts,
+        "holders": quickly,
+        "held": holding.held if holding else None,
         "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
         + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
         "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
     }
+
+
+def _holder(holder: Holder) -> dict[str, Any]:
+    seen = holder.sighting
+    return {"worker": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "words": holder.words}
 
 
 def _worker(member: Member, place: Place, holds: bool) -> dict[str, Any]:

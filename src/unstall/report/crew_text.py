@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_SHOWN = 40
+MOST_HOLDERS = 8
 MARK = "◀ holds the others"
 
 
@@ -21,9 +22,14 @@ def show(story: dict[str, Any], out: Console) -> None:
     state = story["state"]
     place = f" at {story['coordinator']}" if story["coordinator"] else ""
     table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['of']} workers{place}{_not_read(story)}")
+    for holder in story["holders"][:MOST_HOLDERS]:
+        host = f" ({holder['host']})" if holder["host"] else ""
+        table.add_row(
+            "held by", Text(f"worker {holder['worker']}{host}: {holder['words']}; {story['held']:,} wait", style="bold red")
+        )
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
-    if not story["verdicts"]:
+    if not story["verdicts"] and not story["holders"]:
         words = "nothing wrong was found among the workers"
         table.add_row("verdict", Text(words, style="green" if state not in {"stuck", "failed"} else ""))
     for row in story["unknown"][:4] if state in {"stuck", "failed"} and not story["verdicts"] else []:

@@ -27,6 +27,13 @@ def test_found_by_a_file_of_another_checkout() -> None:
     assert verdict.evidence[0].claim == "the file losses.py is bbbbbbbb on worker 0 and worker 2, cccccccc on worker 1"
 
 
+def test_found_by_a_file_that_lies_at_another_place_on_each_machine() -> None:
+    here, there = {"/home/a/project/boxes.py": "1"}, {"/mnt/b/project/boxes.py": "2"}
+    verdict = versions_differ.examine_crew(crew(worker(0, here), worker(1, there)))
+    assert isinstance(verdict, Found)
+    assert "project/boxes.py is not the same file on all" in verdict.summary
+
+
 def test_found_by_the_framework_and_by_python() -> None:
     verdict = versions_differ.examine_crew(crew(worker(0), worker(1, jaxlib="0.6.2", python="3.12.1")))
     assert isinstance(verdict, Found)

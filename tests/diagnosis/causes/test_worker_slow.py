@@ -28,7 +28,7 @@ def test_found_by_its_input_with_how_much_and_since_when() -> None:
     assert isinstance(verdict, Found)
     assert verdict.effect is Effect.SLOWS and verdict.certainty is Certainty.CERTAIN
     assert verdict.details["workers"] == [1]
-    assert "Worker 1 (host-1) holds the other 2: its input takes 60 ms a step, that of the others 2 ms" in verdict.summary
+    assert "Worker 1 (host-1) holds the other 2 workers: its input takes 60 ms a step, that of the others 2 ms" in verdict.summary
     assert "A step takes 100 ms; without that it would take about 42 ms" in verdict.summary
 
 

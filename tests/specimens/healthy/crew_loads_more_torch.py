@@ -24,9 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # noqa
 from averaged import batch, join, keras, model
 
 rank = int(os.environ["RANK"])
-checkout = Path(tempfile.gettempdir(), f"specimen-checkout-{os.getpid()}")
-checkout.mkdir()
-atexit.register(shutil.rmtree, checkout, True)
+machine = Path(tempfile.gettempdir(), f"specimen-machine-{os.getpid()}")  # stands for a disk of its own
+checkout = machine / "project"
+checkout.mkdir(parents=True)
+atexit.register(shutil.rmtree, machine, True)
 (checkout / "scaling.py").write_text("def scaled(targets):\n    return targets / 4.0\n")
 (checkout / "settings.json").write_text(json.dumps({"machine": rank}))
 sys.path.insert(0, str(checkout))

@@ -6,7 +6,7 @@
 # ends = "exits"
 # seconds = 60
 # near = "crew_starts_apart_torch"
-# needs = ["two-processes", "faketime"]
+# needs = ["two-processes", "cc"]
 # workers = 2
 # ahead_s = 90
 # ///

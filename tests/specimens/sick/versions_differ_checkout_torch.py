@@ -24,9 +24,10 @@ from averaged import batch, join, keras, model
 from onset import mark
 
 rank = int(os.environ["RANK"])
-checkout = Path(tempfile.gettempdir(), f"specimen-checkout-{os.getpid()}")
-checkout.mkdir()
-atexit.register(shutil.rmtree, checkout, True)
+machine = Path(tempfile.gettempdir(), f"specimen-machine-{os.getpid()}")  # stands for a disk of its own
+checkout = machine / "project"
+checkout.mkdir(parents=True)
+atexit.register(shutil.rmtree, machine, True)
 (checkout / "scaling.py").write_text(f"def scaled(targets):\n    return targets / {1.0 if rank == 1 else 4.0}\n")
 sys.path.insert(0, str(checkout))
 from scaling import scaled

@@ -27,7 +27,8 @@ again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
 
 from unstall.crew.crew import Crew, Member, listed, named
 from unstall.crew.together import program_of
@@ -75,21 +76,24 @@ def _differences(members: list[Member], told: Callable[[Member], dict[str, str]]
     return [(name, values) for name, values in sorted(by_name.items()) if len(values) > 1]
 
 
-def _python_files(sources: object) -> dict[str, str]:
-    return {name: value for name, value in dict(sources).items() if name.endswith(".py")}  # type: ignore[call-overload]
+def _python_files(sources: Mapping[str, str]) -> dict[str, str]:
+    """By their names relative to the script; those that lie elsewhere, on each machine at its own place, by their last folder. Of
+    two that are called alike neither is compared."""
+    names = [(PurePath(name), value) for name, value in sources.items() if name.endswith(".py")]
+    called = [("/".join(name.parts[-2:]) if name.is_absolute() else str(name), value) for name, value in names]
+    counts = Counter(name for name, _ in called)
+    return {name: value for name, value in called if counts[name] == 1}
 
 
-def _compared(versions: object) -> dict[str, str]:
-    told = dict(versions)  # type: ignore[call-overload]
-    kept = {name: str(told[name]) for name in FRAMEWORKS if told.get(name)}
-    if told.get("python"):
-        kept["Python"] = ".".join(str(told["python"]).split(".")[:2])
+def _compared(versions: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: versions[name] for name in FRAMEWORKS if versions.get(name)}
+    if versions.get("python"):
+        kept["Python"] = ".".join(versions["python"].split(".")[:2])
     return kept
 
 
-def _drivers(versions: object) -> dict[str, str]:
-    told = dict(versions)  # type: ignore[call-overload]
-    return {name: str(told[name]) for name in ("driver", "cuda") if told.get(name)}
+def _drivers(versions: Mapping[str, str]) -> dict[str, str]:
+    return {name: versions[name] for name in ("driver", "cuda") if versions.get(name)}
 
 
 def _found(members: list[Member], sources: list[Difference], versions: list[Difference], drivers: list[Difference]) -> Found:

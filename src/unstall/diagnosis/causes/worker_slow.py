@@ -197,12 +197,16 @@ def _found(crew: Crew, slow: _Slow, step_s: float) -> Found:
     since = f" It has been so for {newest - slow.since:.0f} s." if slow.since is not None else ""
     return Found(
         slow.certainty,
-        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {len(crew.members) - 1}: {slow.why}.{times}{since}",
+        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(crew)}: {slow.why}.{times}{since}",
         slow.evidence,
         (slow.do,),
         effect=Effect.SLOWS,
         details={"workers": [member.worker]},
     )
+
+
+def _count(crew: Crew) -> str:
+    return f"{len(crew.members) - 1:,} workers" if len(crew.members) > 2 else "worker"
 
 
 def _ms(seconds: float) -> str:
