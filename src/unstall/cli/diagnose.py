@@ -41,9 +41,10 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
 
 
 def _holds_several(run: RunFolder) -> bool:
-    from unstall.crew.reading import INSIDE_FILES, members_of
+    from unstall.crew.reading import INSIDE_FILES, WORKER_FOLDERS, members_of
 
-    return len(list(run.path.glob(INSIDE_FILES))) > 1 and len(members_of(run)) > 1
+    may = len(list(run.path.glob(INSIDE_FILES))) > 1 or any(run.path.glob(WORKER_FOLDERS))
+    return may and len(members_of(run)) > 1
 
 
 def _tell_one(run: RunFolder, json_target: str | None) -> None:

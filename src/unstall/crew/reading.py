@@ -18,6 +18,7 @@ from unstall.storage import is_bucket, located
 
 INSIDE_FILES = "events-inside-*.jsonl"
 WATCHER_FILES = "events-watcher-*.jsonl"
+WORKER_FOLDERS = "workers/*"  # of a training of ours, of all but the first worker
 
 
 def found_runs(names: Sequence[str]) -> list[RunFolder]:
@@ -66,15 +67,34 @@ def read_members(found: Iterable[RunFolder], progress: Progress | None = None) -
 
 
 def members_of(run: RunFolder) -> list[Member]:
-    """One, or as many as have told from inside that they are different workers."""
-    record = record_of(run)
-    versions = {name: str(value) for name, value in record["versions"].items()}
-    sources = {name: str(file.get("sha256", "")) for name, file in record["sources"].items() if isinstance(file, dict)}
+    """One, or as many as have told from inside that they are different workers; those of `unstall train` lie in folders in it."""
+    beside = [RunFolder(path) for path in sorted(run.path.glob(WORKER_FOLDERS)) if any(path.glob(JOURNAL_FILES))]
+    if beside:
+        own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
+        return [_member(run, run.name), *own]
     by_pid = _inside(run)
     workers = {told.worker for events in by_pid.values() if (told := _membership(events)) is not None}
     if len(workers) < 2:
-        journal = read_folder(run.path)
-        return [Member(run.name, journal, journal.last(MembershipSeen), versions, sources)]
+        return [_member(run, run.name)]
+    return _of_one_watcher(run, by_pid)
+
+
+def _member(run: RunFolder, name: str) -> Member:
+    journal = read_folder(run.path)
+    versions, sources = _record(run)
+    return Member(name, journal, journal.last(MembershipSeen), versions, sources)
+
+
+def _record(run: RunFolder) -> tuple[dict[str, str], dict[str, str]]:
+    """Its versions, and the hashes of its sources."""
+    record = record_of(run)
+    versions = {name: str(value) for name, value in record["versions"].items()}
+    return versions, {name: str(file.get("sha256", "")) for name, file in record["sources"].items() if isinstance(file, dict)}
+
+
+def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Member]:
+    """Started by one program that is watched, as torchrun does."""
+    versions, sources = _record(run)
     watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
     members = []
     for pid, events in by_pid.items():
