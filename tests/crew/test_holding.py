@@ -36,7 +36,7 @@ def test_the_one_whose_watcher_names_another_cause() -> None:
 def test_the_one_that_stands_still_and_is_in_no_collective() -> None:
     looked = VerdictReached(at=T0 + 99, cause="input_starved")  # of before: says nothing of this stall
     stands = worker(3, looked, STALL, StepsEnded(at=T0 + 112.5, phase="validate"))
-    assert named(waiting(0), waiting(1), stands) == [("worker 3", "elsewhere")]
+    assert named(waiting(0), waiting(1), stands) == [("worker 3", "still")]
 
 
 def test_the_one_of_which_nothing_is_heard() -> None:
@@ -63,6 +63,18 @@ def test_nobody_while_nobody_waits() -> None:
 def test_nobody_when_one_evaluates_alone_and_moves() -> None:
     evaluates = worker(2, StepsEnded(at=T0 + 112, phase="validate"))
     assert named(waiting(0), waiting(1), evaluates) == []
+
+
+def test_nobody_when_many_watchers_are_merely_late() -> None:
+    """On busy machines several have said nothing yet, or were not heard of for a while."""
+    late = [worker(number, STALL, StepsEnded(at=T0 + 112.5, phase="validate")) for number in (2, 3)]
+    assert named(waiting(0), waiting(1), waiting(4), *late) == []
+    assert named(waiting(0), waiting(1), waiting(4), *(worker(number, heard_at=NOW - 11) for number in (2, 3))) == []
+
+
+def test_one_that_is_named_counts_more_than_one_that_is_late() -> None:
+    blocked = worker(3, STALL, VerdictReached(at=T0 + 111, cause="lock_deadlock"))
+    assert named(waiting(0), waiting(1), worker(2, heard_at=NOW - 11), blocked) == [("worker 3", "elsewhere")]
 
 
 def test_nobody_when_more_than_half_look_like_it() -> None:

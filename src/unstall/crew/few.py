@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from unstall.crew.crew import Crew
-from unstall.crew.holding import Holding, who_holds
+from unstall.crew.holding import Holder, Holding, who_holds
+from unstall.crew.places import Doing, place_of
 from unstall.crew.reading import members_of
 from unstall.crew.roster import Roster
 from unstall.crew.sighting import Sighting
@@ -15,6 +17,7 @@ from unstall.runs import RunFolder
 
 READ_WHOLE_UP_TO = 40
 MOST_HOLDERS, MOST_WAITING = 8, 8
+LOOKED_AT = frozenset({"elsewhere", "still"})  # kinds of holders that stacks can confirm
 
 
 def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> Crew:
@@ -25,6 +28,18 @@ def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> C
     chosen = sorted([*holders, *stalled[:MOST_WAITING]], key=lambda sighting: sighting.worker or 0)
     members = [member for sighting in chosen for member in members_of(RunFolder(folder / sighting.run))]
     return Crew(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
+
+
+def looked_at(holding: Holding, folder: Path) -> Holding | None:
+    """What is left of it when the stacks of those that are said to stand elsewhere have been read; None: nothing."""
+    kept = [holder for holder in holding.holders[:MOST_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
+    return replace(holding, holders=tuple(kept)) if kept else None
+
+
+def _stands(holder: Holder, folder: Path) -> bool:
+    seen = members_of(RunFolder(folder / holder.sighting.run))
+    doing = {place_of(member).doing for member in seen}
+    return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
 
 
 def crews_of_many(folder: Path) -> list[Crew]:

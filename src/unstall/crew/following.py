@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from unstall.crew.crew import Crew
-from unstall.crew.few import few_of
+from unstall.crew.few import few_of, looked_at
 from unstall.crew.holding import Holding
 from unstall.crew.roster import Roster
 from unstall.crew.sighting import Sighting
@@ -26,10 +26,10 @@ def follow(folder: Path, tell: Callable[[Crew, Holding], None], see: Callable[[R
             see(roster)
         standing = roster.holding()
         for crew, holding in standing:
-            holders = names(holding)
-            if holders not in told:
-                told.add(holders)
-                tell(few_of(crew, holding, folder), holding)
+            sure = None if names(holding) in told else looked_at(holding, folder)
+            if sure is not None:
+                told.add(names(holding))
+                tell(few_of(crew, sure, folder), sure)
         told &= {names(holding) for _, holding in standing}
         if have_all_ended(roster.sightings):
             return

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from unstall.crew.places import ALONE_PHASES
 from unstall.crew.sighting import Sighting
 
-WAITING_VERDICTS = frozenset({"collective_stuck", "worker_missing"})  # of a worker that waits for others
 SILENT_S = 10.0  # the watcher of a program that stands still, and of one that moves, writes more often
 LOOKED_AT_S = 12.0  # after so long in a stall a watcher has taken the stacks and said what it knows
 MOST_SHARE = 0.5  # of the workers, that can hold the rest: if more look like it, nothing can be said
+FEW_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
 
 
 @dataclass(frozen=True)
 class Holder:
     sighting: Sighting
-    kind: str  # left | ended | silent | elsewhere | behind
+    kind: str  # left | ended | elsewhere (its watcher names a cause) | silent | still (its watcher names none) | behind
     words: str
 
 
@@ -31,12 +31,19 @@ def who_holds(workers: Sequence[Sighting], now: float) -> Holding | None:
     """None while nobody waits, and where it cannot be told. `now` is by the clock of `heard_at`."""
     going = [worker for worker in workers if not worker.ended]
     stalled = [worker for worker in going if worker.stall is not None]
-    waiting = [worker for worker in stalled if WAITING_VERDICTS & worker.verdicts.keys()]
+    waiting = [worker for worker in stalled if worker.waits_for_others]
     if not waiting or len(workers) < 2:
         return None
-    for found in (_gone(workers), _silent(going, now), _elsewhere(stalled, now), _behind(stalled)):
-        holders = [each for each in found if each.sighting not in waiting or each.kind == "behind"]
-        if holders and len(holders) <= MOST_SHARE * len(workers):
+    few = max(1.0, FEW_SHARE * len(workers))
+    ways = (
+        (_gone(workers), MOST_SHARE * len(workers)),
+        (_elsewhere(stalled), MOST_SHARE * len(workers)),
+        (_silent(going, now), few),
+        (_still(stalled), few),
+        (_behind(stalled), MOST_SHARE * len(workers)),
+    )
+    for holders, most in ways:
+        if holders and len(holders) <= most:
             return Holding(tuple(holders), len(waiting))
     return None
 
@@ -54,22 +61,24 @@ def _after(worker: Sighting) -> str:
 
 
 def _silent(going: Sequence[Sighting], now: float) -> list[Holder]:
-    quiet = [worker for worker in going if now - worker.heard_at >= SILENT_S]
+    quiet = [worker for worker in going if now - worker.heard_at >= SILENT_S and not worker.waits_for_others]
     return [Holder(worker, "silent", f"nothing was heard of it for {now - worker.heard_at:.0f} s") for worker in quiet]
 
 
-def _elsewhere(stalled: Sequence[Sighting], now: float) -> list[Holder]:
-    """Those that stand still, and whose watcher has named another cause than waiting, or none in the time that it takes."""
-    found = []
-    for worker in stalled:
-        if WAITING_VERDICTS & worker.verdicts.keys():
-            continue
-        named = next(iter(worker.verdicts.items()), None)
-        if named is not None:
-            found.append(Holder(worker, "elsewhere", f"{named[0]}{f' at {named[1]}' if named[1] else ''}"))
-        elif worker.stall is not None and worker.last_at - worker.stall.since >= LOOKED_AT_S:
-            found.append(Holder(worker, "elsewhere", f"it stands still{_in_phase(worker)}, and not in a collective operation"))
-    return found
+def _elsewhere(stalled: Sequence[Sighting]) -> list[Holder]:
+    """Those whose watcher has named another cause than waiting."""
+    named = [
+        (worker, *next(iter(worker.verdicts.items()))) for worker in stalled if worker.verdicts and not worker.waits_for_others
+    ]
+    return [Holder(worker, "elsewhere", f"{cause}{f' at {place}' if place else ''}") for worker, cause, place in named]
+
+
+def _still(stalled: Sequence[Sighting]) -> list[Holder]:
+    """Those whose watcher has named nothing, in the time that it takes to look."""
+    unnamed = [worker for worker in stalled if not worker.verdicts and worker.stall is not None]
+    looked_at = [worker for worker in unnamed if worker.stall and worker.last_at - worker.stall.since >= LOOKED_AT_S]
+    words = "it stands still{}, and not in a collective operation"
+    return [Holder(worker, "still", words.format(_in_phase(worker))) for worker in looked_at]
 
 
 def _in_phase(worker: Sighting) -> str:

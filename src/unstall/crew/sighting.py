@@ -22,6 +22,8 @@ from unstall.journal.events import (
     VerdictReached,
 )
 
+WAITING_VERDICTS = frozenset({"collective_stuck", "worker_missing"})  # of a worker that waits for others
+
 
 @dataclass(slots=True)
 class Sighting:
@@ -43,6 +45,11 @@ class Sighting:
     @property
     def name(self) -> str:
         return f"worker {self.worker}" if self.worker is not None else self.run
+
+    @property
+    def waits_for_others(self) -> bool:
+        """As its own watcher says."""
+        return self.stall is not None and not WAITING_VERDICTS.isdisjoint(self.verdicts)
 
     def take(self, events: Iterable[Event], heard_at: float) -> None:
         for event in events:
