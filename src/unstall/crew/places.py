@@ -35,7 +35,7 @@ class Doing(StrEnum):
     UNSEEN = "unseen"  # makes no progress, and nobody could see where it is
     EVALUATES = "evaluates"  # or saves: a phase in which the others rightly wait
     TRAINS = "trains"
-    STARTS = "starts"  # has made no step yet
+    STARTS = "starts"  # tells of no step yet
     ENDED = "ended"  # in order
     LEFT = "left"  # failed or was killed
 
@@ -160,7 +160,7 @@ def _moving(journal: Journal) -> Place:
     if step is None:
         began = journal.first(RunStarted)
         events: tuple[Event, ...] = tuple(event for event in (began, *journal.all()[-1:]) if event is not None)
-        return Place(Doing.STARTS, None, "", "has made no step yet", began.at if began else journal.now, None, events)
+        return Place(Doing.STARTS, None, "", "tells of no step yet", began.at if began else journal.now, None, events)
     assert last is not None
     return Place(Doing.TRAINS, step, "train", f"trains, {step:,} steps done", last.at, None, (last,))
 

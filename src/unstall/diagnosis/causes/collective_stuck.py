@@ -155,7 +155,7 @@ def _absent_worker(crew: Crew, inside: Placed, absent: Placed) -> Found:
     step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
     return Found(
         Certainty.CERTAIN,
-        f"{_waiting(inside)}{step}, which all {crew.of} must take part in. {tale[0].upper()}{tale[1:]} instead.",
+        f"{_waiting(inside)}{step}, which {_all(crew)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
         (*_shown(absent), *_shown(inside)),
         _DO,
         place.where or inside[0][1].where,
@@ -176,12 +176,16 @@ def _all_inside(crew: Crew, inside: Placed) -> Found:
         certainty, why = Certainty.LIKELY, "All have come to it, at the same line: what they send does not arrive"
     return Found(
         certainty,
-        f"{_waiting(inside)}, which all {crew.of} must take part in. {why}.",
+        f"{_waiting(inside)}, which {_all(crew)} must take part in. {why}.",
         _shown(inside),
         (*_DO, "see whether the machines still reach each other: network, firewall, a cable") if len(lines) == 1 else _DO,
         inside[0][1].where,
         details={"workers": list(crew.not_read)},
     )
+
+
+def _all(crew: Crew) -> str:
+    return "both" if crew.of == 2 else f"all {crew.of:,}"
 
 
 def _waiting(inside: Placed) -> str:
