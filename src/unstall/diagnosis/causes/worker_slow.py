@@ -42,8 +42,10 @@ SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more
 LEAST_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
 LEAST_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
 TIMES_OTHERS = 2.0  # so many times the own time of the others
-SELDOM, MOSTLY = 0.2, 0.6  # share of the stacks in a collective operation: at most of the slow one, at least of the others
-CORES_FULL, CORES_FREE = 0.9, 0.5  # share of its cores that the slow one uses at least, and the others at most
+SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective operation
+MOSTLY = 0.6  # of the looks at each of the others, at least
+CORES_FULL = 0.9  # of its cores the slow one uses at least
+CORES_FREE = 0.5  # of theirs the others use at most
 SWAPS_BYTES_S = 1e6  # memory that goes out and comes in again
 
 
