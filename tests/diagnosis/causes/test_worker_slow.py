@@ -26,10 +26,16 @@ def test_found_by_its_input_with_how_much_and_since_when() -> None:
     """All steps take 100 ms, of which the input of worker 1 takes 60."""
     verdict = examined(worker(0), worker(1, wait_s=0.06), worker(2))
     assert isinstance(verdict, Found)
-    assert verdict.effect is Effect.SLOWS and verdict.certainty is Certainty.CERTAIN
+    assert verdict.effect is Effect.SLOWS and verdict.certainty is Certainty.LIKELY
     assert verdict.details["workers"] == [1]
     assert "Worker 1 (host-1) holds the other 2 workers: its input takes 60 ms a step, that of the others 2 ms" in verdict.summary
     assert "A step takes 100 ms; without that it would take about 42 ms" in verdict.summary
+
+
+def test_certain_where_the_others_are_seen_to_wait() -> None:
+    verdict = examined(worker(0, *looks(REDUCES, 5)), worker(1, wait_s=0.06))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
 
 
 def test_since_when() -> None:
@@ -74,6 +80,11 @@ def test_found_by_cores_with_what_its_machine_tells() -> None:
         "it uses 98 % of its cores, the others 20 %",
         "2.0 of its threads wait for a core at any time: its machine is crowded",
     ]
+
+
+def test_clear_for_one_that_spins_while_it_waits() -> None:
+    """All of its one core is used, and nothing waits for a core."""
+    assert isinstance(examined(cores(0, 0.8, 4.0), cores(1, 0.98, 1.0)), Clear)
 
 
 def test_clear_when_all_are_alike_however_slow() -> None:

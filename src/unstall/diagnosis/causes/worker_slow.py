@@ -46,6 +46,7 @@ SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective o
 MOSTLY = 0.6  # of the looks at each of the others, at least
 CORES_FULL = 0.9  # of its cores the slow one uses at least
 CORES_FREE = 0.5  # of theirs the others use at most
+QUEUED_CORES = 1.0  # threads that wait for a core at any time: fewer is no shortage
 SWAPS_BYTES_S = 1e6  # memory that goes out and comes in again
 
 
@@ -57,7 +58,7 @@ class _Slow:
     evidence: tuple[Evidence, ...]
     do: str
     since: float | None = None
-    certainty: Certainty = Certainty.CERTAIN
+    certainty: Certainty = Certainty.LIKELY
 
 
 def examine(journal: Journal) -> Verdict:
@@ -121,7 +122,9 @@ def _slow_by(
     why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
     more = own_s - usual_s
     since = _since(slow, usual_s + more / 2)
-    return _Slow(slow, more, why, (*claims, *_machine(slow, others)), do, since)
+    waits_are_seen = all((pace.collective_share or 0.0) > SELDOM for pace in others)
+    certainty = Certainty.CERTAIN if waits_are_seen else Certainty.LIKELY
+    return _Slow(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
 
 
 def _since(slow: Pace, limit_s: float) -> float | None:
@@ -152,7 +155,7 @@ def _by_stacks(paces: list[Pace]) -> _Slow | None:
     machine = _machine(slow, [pace for pace, _ in others])
     why = "the others wait in collective operations most of the time, and it is the one they wait for"
     do = "see what this worker computes or does that the others do not, and what else its machine does"
-    return _Slow(slow, None, why, (*claims, *machine), do, certainty=Certainty.LIKELY)
+    return _Slow(slow, None, why, (*claims, *machine), do)
 
 
 def _by_cores(paces: list[Pace]) -> _Slow | None:
@@ -162,9 +165,12 @@ def _by_cores(paces: list[Pace]) -> _Slow | None:
     others = [pace for pace in paces if pace is not slow]
     if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(pace) > CORES_FREE for pace in others):
         return None
-    why = "it uses all the cores that it has, and the others have some to spare"
+    is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all((pace.queued_cores or 0.0) < QUEUED_CORES for pace in others)
+    if not is_short or (slow.collective_share or 0.0) > SELDOM:
+        return None  # who waits for the others may spin, and uses a core for that
+    why = "it uses all the cores that it has and wants more, and the others have some to spare"
     do = "give this worker as many cores as the others, and see what else runs on its machine"
-    return _Slow(slow, None, why, tuple(_machine(slow, others)), do, certainty=Certainty.LIKELY)
+    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
 
 
 def _need_of_cores(pace: Pace) -> float:
@@ -179,9 +185,9 @@ def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
         usual = median(pace.cpu_share or 0.0 for pace in rest)
         claim = f"it uses {100 * slow.cpu_share:.0f} % of its cores, the others {100 * usual:.0f} %"
         told.append((claim, slow.cpu_share, usual, slow.hosts))
-    if slow.queued_cores is not None and slow.queued_cores >= 1.0:
+    if slow.queued_cores is not None and slow.queued_cores >= QUEUED_CORES:
         claim = f"{slow.queued_cores:.1f} of its threads wait for a core at any time: its machine is crowded"
-        told.append((claim, slow.queued_cores, 1.0, slow.hosts))
+        told.append((claim, slow.queued_cores, QUEUED_CORES, slow.hosts))
     if slow.swap_bytes_s is not None and slow.swap_bytes_s > SWAPS_BYTES_S:
         claim = f"its machine swaps {slow.swap_bytes_s / 1e6:.0f} MB a second"
         told.append((claim, slow.swap_bytes_s, SWAPS_BYTES_S, slow.hosts))
