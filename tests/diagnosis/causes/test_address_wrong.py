@@ -45,7 +45,17 @@ def test_likely_for_an_address_of_another_machine() -> None:
     verdict = address_wrong.examine_crew(crew(worker(0, "10.0.0.7:1234"), worker(1, "10.0.0.7:1234")))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
-    assert "10.0.0.7:1234 is no address of the first worker's machine" in verdict.summary
+    assert "10.0.0.7:1234, where the others look for worker 0, is no address of its machine" in verdict.summary
+
+
+def test_found_for_a_list_whose_second_address_is_of_nobody() -> None:
+    places = ["10.0.0.1:1", "10.0.0.9:1"]
+    pair = [Member(f"run-{number}", joins(), membership(number, 2, "", addresses=places)) for number in (0, 1)]
+    for number, each in enumerate(pair):
+        each.journal.extend([machine(number), listens("[::]:1")])
+    verdict = address_wrong.examine_crew(crew(*pair))
+    assert isinstance(verdict, Found)
+    assert verdict.details["workers"] == [1]
 
 
 def test_it_explains_why_a_worker_seems_missing() -> None:

@@ -11,8 +11,8 @@ How we know
 -----------
 From the variables and arguments that each worker was given: an address that stands in the list twice, or localhost beside
 addresses of other machines. Where the runs of several workers are read together (`unstall diagnose RUN RUN…`): localhost
-for workers of several machines, coordinators that differ, a first worker that waits and does not listen at the port that
-the others were given, or whose machine does not have the address that it was given.
+for workers of several machines, coordinators that differ, a worker that waits and does not listen at the port where the
+others look for it, or whose machine does not have that address.
 
 When this is wrong
 ------------------
@@ -82,7 +82,7 @@ def examine_crew(crew: Crew) -> Verdict:
         return Unknown("the addresses that the workers were given")
     if not joining:
         return Clear("no worker waits for the others to come")
-    return _of_lists(crew, told) or _not_there(crew, joining) or Clear("the addresses lead to the workers, as far as can be seen")
+    return _of_lists(crew, told) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
 
 
 def _of_lists(crew: Crew, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
@@ -101,30 +101,43 @@ def _of_lists(crew: Crew, told: list[tuple[Member, MembershipSeen]]) -> Found | 
     return None
 
 
-def _not_there(crew: Crew, joining: list[tuple[Member, Place]]) -> Found | None:
-    """The first worker is at the call, and is not where the others were told."""
-    first = next((member for member, _ in joining if member.worker == 0), None)
-    told = first.membership if first else None
-    if first is None or told is None or not told.coordinator:
+def _not_there(joining: list[tuple[Member, Place]]) -> Found | None:
+    """A worker is at the call, and is not where the others were told that it is."""
+    if len(joining) < 2:
         return None
-    host, port = split(told.coordinator)
-    seen = first.journal.last(ClusterSeen)
-    others = [member for member, _ in joining if member is not first]
-    if seen is not None and seen.listens and others and not any(split(each)[1] == port for each in seen.listens):
-        claim = f"{first.name} listens at {', '.join(seen.listens[:4])}, and not at port {port}"
-        return _found(f"Nobody listens at {told.coordinator}: {claim}.", claim, port, (seen, told), [first])
-    machine = first.machine
-    if (
-        machine is not None
-        and machine.addresses
-        and _is_literal(host)
-        and not is_loopback(host)
-        and host not in machine.addresses
-    ):
-        claim = f"the machine of {first.name} ({machine.hostname}) has the addresses {', '.join(machine.addresses[:4])}"
-        words = f"{told.coordinator} is no address of the first worker's machine: {claim}."
-        return _found(words, claim, host, (machine, told), [first], Certainty.LIKELY)
+    for member, _ in joining:
+        own = _own_address(member)
+        found = _no_listener(member, own) or _of_another_machine(member, own) if own else None
+        if found is not None:
+            return found
     return None
+
+
+def _own_address(member: Member) -> str:
+    """Under which the others look for it; empty where they need not."""
+    told = member.membership
+    if told is None or told.worker is None:
+        return ""
+    if told.addresses:
+        return told.addresses[told.worker] if told.worker < len(told.addresses) else ""
+    return told.coordinator if told.worker == 0 else ""
+
+
+def _no_listener(member: Member, own: str) -> Found | None:
+    seen, port = member.journal.last(ClusterSeen), split(own)[1]
+    if seen is None or not seen.listens or any(split(each)[1] == port for each in seen.listens):
+        return None
+    claim = f"{member.name} listens at {', '.join(seen.listens[:4])}, and not at port {port}"
+    return _found(f"Nobody listens at {own}: {claim}.", claim, port, (seen,), [member])
+
+
+def _of_another_machine(member: Member, own: str) -> Found | None:
+    machine, host = member.machine, split(own)[0]
+    if machine is None or not machine.addresses or not _is_literal(host) or is_loopback(host) or host in machine.addresses:
+        return None
+    claim = f"the machine of {member.name} ({machine.hostname}) has the addresses {', '.join(machine.addresses[:4])}"
+    words = f"{own}, where the others look for {member.name}, is no address of its machine: {claim}."
+    return _found(words, claim, host, (machine,), [member], Certainty.LIKELY)
 
 
 def _odd(told: list[tuple[Member, MembershipSeen]]) -> list[Member]:
