@@ -65,13 +65,23 @@ def test_a_training_of_ours_with_a_folder_for_each_further_worker(tmp_path: Path
     assert [(member.run, member.worker) for member in members_of(run)] == [("run", 0), ("run/workers/1", 1)]
 
 
-def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path) -> None:
+def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unstall.crew.few.READ_WHOLE_UP_TO", 11)
     for worker in range(12):
         run = written_worker(tmp_path, worker, LOADS if worker == 7 else REDUCES, of=12, name=f"run-{worker:02d}")
         cause = "generator_blocked" if worker == 7 else "collective_stuck"
         write(run.journal_path("watcher", 2), VerdictReached(at=T0 + 111, cause=cause))
-    crew = crews_of_many(tmp_path)[0]
+    write(tmp_path / "alone" / "events-watcher-5.jsonl", RunStarted(at=T0, command=["python", "x.py"]))
+    (crew,), alone = crews_of_many(tmp_path)
+    assert alone == ["alone"]
     assert crew.of == 12 and not crew.not_read
     assert 7 in {member.worker for member in crew.members} and len(crew.members) == 9
     root = diagnose_crew(crew).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
+
+
+def test_among_many_runs_a_small_crew_is_read_whole(tmp_path: Path) -> None:
+    written_worker(tmp_path, 0, REDUCES)
+    written_worker(tmp_path, 1, LOADS)
+    (crew,), _ = crews_of_many(tmp_path)
+    assert [member.worker for member in crew.members] == [0, 1]

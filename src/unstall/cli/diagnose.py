@@ -73,7 +73,16 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
 
     folders = {run.path.parent for run in runs}
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
-        answer({"crews": [tell_crew(crew) for crew in crews_of_many(folders.pop())], "apart": []}, json_target, _show)
+        crews, alone = crews_of_many(folders.pop())
+        why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
+        answer(
+            {
+                "crews": [tell_crew(crew) for crew in crews],
+                "apart": [{"run": name, "why": why, "story": None} for name in alone],
+            },
+            json_target,
+            _show,
+        )
         return
     with shown_progress() as progress:
         together = put_together(read_members(runs, progress))
@@ -91,7 +100,14 @@ def _show(plain: dict[str, Any], out: Any) -> None:
     for story in plain["crews"]:
         crew_text.show(story, out)
         out.print()
+    silent = [each for each in plain["apart"] if each["story"] is None]
+    if silent:
+        out.print(
+            f"{len(silent):,} runs are not told here: each belongs to none of the others. One of them: unstall diagnose RUN"
+        )
     for each in plain["apart"]:
+        if each["story"] is None:
+            continue
         out.print(f"{each['run']}: told by itself, as {each['why']}.", markup=False, soft_wrap=True)
         text.show(each["story"], out)
         out.print()

@@ -42,14 +42,26 @@ def _stands(holder: Holder, folder: Path) -> bool:
     return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
 
 
-def crews_of_many(folder: Path) -> list[Crew]:
-    """As they are now. Silence is judged by when the files were written, as this is the first look at them."""
+def crews_of_many(folder: Path) -> tuple[list[Crew], list[str]]:
+    """As they are now, and the names of the runs that belong to none. A crew that is not large is read whole. Silence is judged
+    by when the files were written, as this is the first look at them."""
     roster = Roster(folder)
     roster.look()
     now = time.time()
     for sighting in roster.sightings:
         sighting.heard_at = _written_at(folder / sighting.run)
-    return [few_of(crew, who_holds(crew, now), folder) for crew in roster.crews()]
+    groups = roster.crews()
+    crews = [
+        _whole(group, folder) if len(group) <= READ_WHOLE_UP_TO else few_of(group, who_holds(group, now), folder)
+        for group in groups
+    ]
+    together = {sighting.run for group in groups for sighting in group}
+    return crews, sorted(sighting.run for sighting in roster.sightings if sighting.run not in together and sighting.last_at)
+
+
+def _whole(group: Sequence[Sighting], folder: Path) -> Crew:
+    ordered = sorted(group, key=lambda sighting: sighting.worker or 0)
+    return Crew(tuple(member for sighting in ordered for member in members_of(RunFolder(folder / sighting.run))))
 
 
 def _written_at(run: Path) -> float:

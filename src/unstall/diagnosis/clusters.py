@@ -6,7 +6,8 @@ import json
 
 from unstall.diagnosis.stacks import is_native, is_user_file
 from unstall.diagnosis.stalls import Stall, Still
-from unstall.journal.events import ClusterSeen, Frame, ThreadStack
+from unstall.journal.events import ClusterSeen, Frame, MembershipSeen, ThreadStack
+from unstall.journal.reader import Journal
 
 # (part of the file, function, who waits there). A process that stands in one of these waits for others to come.
 _JOINING = (
@@ -141,6 +142,21 @@ def size(cluster: ClusterSeen | None) -> int | None:
             return int(cluster.variables[name])
     workers = tf_workers(cluster)
     return len(workers) if workers else None
+
+
+TOGETHER = "read the runs of all workers together, which shows who is waited for: unstall diagnose FOLDER/"
+
+
+def who(journal: Journal) -> str:
+    """' This is worker 0 of 2.', where that is known."""
+    told = journal.last(MembershipSeen)
+    if told is None or told.of is None:
+        return ""
+    return (
+        f" This is worker {told.worker} of {told.of}."
+        if told.worker is not None
+        else f" The run is meant for {told.of} processes."
+    )
 
 
 def tf_workers(cluster: ClusterSeen) -> list[str]:

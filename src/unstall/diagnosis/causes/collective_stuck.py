@@ -113,11 +113,12 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
         evidence.append(Evidence(f"it is connected to {others}", len(cluster.connections), None, (cluster,)))
     idle = stall.idleness()
     evidence += [*([idle] if idle else []), stall.lateness()]
+    who = clusters.who(journal)
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
-        f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}",
+        f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}{who}",
         tuple(evidence),
-        _DO,
+        (*_DO, clusters.TOGETHER) if who and not absent else _DO,
         place,
     )
 

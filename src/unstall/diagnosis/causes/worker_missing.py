@@ -93,7 +93,7 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
         Evidence(f"it has waited for {stall.seconds:.0f} s", stall.seconds, WAIT_S, (stall.began,)),
     ]
     size = clusters.size(cluster)
-    of_how_many = f" The run is meant for {size} processes." if size else ""
+    of_how_many = clusters.who(journal) or (f" The run is meant for {size} processes." if size else "")
     if cluster is not None and (missing := _not_connected(cluster.connections, clusters.tf_workers(cluster))):
         evidence.append(
             Evidence(f"there is no connection to {', '.join(missing)}, which TF_CONFIG lists", len(missing), 0, (cluster,))
@@ -102,7 +102,7 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
         Certainty.CERTAIN if stall.seconds >= SURE_AFTER_S else Certainty.LIKELY,
         f"The program waits at {place} for the other processes of {name}.{of_how_many} One of them has not come.",
         tuple(evidence),
-        _DO,
+        (*_DO, clusters.TOGETHER) if clusters.who(journal) else _DO,
         place,
     )
 
