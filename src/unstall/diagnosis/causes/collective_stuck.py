@@ -114,9 +114,10 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
     idle = stall.idleness()
     evidence += [*([idle] if idle else []), stall.lateness()]
     who = clusters.who(journal)
+    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
-        f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}{who}",
+        summary + tale + who,
         tuple(evidence),
         (*_DO, clusters.TOGETHER) if who and not absent else _DO,
         place,
