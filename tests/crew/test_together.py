@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.crew.builders import member, trains
 from tests.diagnosis.builders import T0, journal, steps
 from unstall.crew.crew import Member
-from unstall.crew.together import put_together
+from unstall.crew.together import program_of, put_together
 from unstall.journal.events import RunStarted
 
 
@@ -54,6 +56,18 @@ def test_a_worker_that_was_given_another_port_still_belongs_to_them() -> None:
 def test_a_worker_of_another_program_does_not() -> None:
     other = member(1, journal(*began(0, 50, "python other.py")), coordinator="10.0.0.1:4321")  # type: ignore[arg-type]
     assert not put_together([later(0, 0), other]).crews
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("python /a/train.py --rank 1", "train.py"),
+        ("python -m project.train --rank 1", "project.train"),
+        ("/opt/bin/trainer --rank 1", "trainer"),
+    ],
+)
+def test_a_program_is_known_by_its_name_whatever_its_worker_is_told(command: str, program: str) -> None:
+    assert program_of(member(0, journal(*began(0, 9, command)))) == program  # type: ignore[arg-type]
 
 
 def test_who_is_missing_is_known_by_the_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePath
 
 from unstall.crew.crew import Crew, Member
@@ -83,10 +84,12 @@ def _belong(one: Sequence[Member], other: Sequence[Member]) -> bool:
 
 
 def program_of(member: Member) -> str:
-    """The name of the script, or all of the command, where none is in it."""
+    """The name of the script or module, or of the program where neither is in the command: the rest may hold the worker's number."""
     started = member.journal.first(RunStarted)
     command = list(started.command) if started else []
-    return next((PurePath(part).name for part in command if part.endswith(".py")), " ".join(command))
+    script = next((PurePath(part).name for part in command if part.endswith(".py")), "")
+    module = next((after for part, after in pairwise(command) if part == "-m"), "")
+    return script or module or (PurePath(command[0]).name if command else "")
 
 
 def _why_alone(member: Member) -> str:
