@@ -84,7 +84,7 @@ def _belong(one: Sequence[Member], other: Sequence[Member]) -> bool:
 
 
 def program_of(member: Member) -> str:
-    """The name of the script or module, or of the program where the command has neither: the rest may hold the worker's number."""
+    """The name of the script or module, or of the program where the command has neither; the rest may hold its number."""
     started = member.journal.first(RunStarted)
     command = list(started.command) if started else []
     script = next((PurePath(part).name for part in command if part.endswith(".py")), "")

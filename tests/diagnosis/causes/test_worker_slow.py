@@ -82,6 +82,14 @@ def test_found_by_cores_with_what_its_machine_tells() -> None:
     ]
 
 
+def test_found_by_memory() -> None:
+    verdict = examined(cores(0, 0.8, 4.0), cores(1, 0.5, 4.0, swap_in_bytes_s=8e6, swap_out_bytes_s=4e6))
+    assert isinstance(verdict, Found)
+    assert "its machine swaps 12 MB a second" in [evidence.claim for evidence in verdict.evidence]
+    both = [cores(number, 0.5, 4.0, swap_in_bytes_s=8e6) for number in (0, 1)]
+    assert isinstance(examined(*both), Clear)
+
+
 def test_clear_for_one_that_spins_while_it_waits() -> None:
     """All of its one core is used, and nothing waits for a core."""
     assert isinstance(examined(cores(0, 0.8, 4.0), cores(1, 0.98, 1.0)), Clear)

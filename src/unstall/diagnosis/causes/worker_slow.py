@@ -74,7 +74,7 @@ def examine_crew(crew: Crew) -> Verdict:
     usual = median(pace.step_s for pace in paces)
     if any(abs(pace.step_s - usual) > SAME_PACE * usual for pace in paces):
         return Clear("the workers do not go in lock-step: none waits for another")
-    slow = _by_input(paces, usual) or _by_between(paces, usual) or _by_stacks(paces) or _by_cores(paces)
+    slow = _by_input(paces, usual) or _by_between(paces, usual) or _by_stacks(paces) or _by_cores(paces) or _by_memory(paces)
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
     return _found(crew, slow, usual)
@@ -170,6 +170,19 @@ def _by_cores(paces: list[Pace]) -> _Slow | None:
         return None  # who waits for the others may spin, and uses a core for that
     why = "it uses all the cores that it has and wants more, and the others have some to spare"
     do = "give this worker as many cores as the others, and see what else runs on its machine"
+    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
+
+
+def _by_memory(paces: list[Pace]) -> _Slow | None:
+    slow = max(paces, key=lambda pace: pace.swap_bytes_s or 0.0)
+    others = [pace for pace in paces if pace is not slow]
+    swaps = slow.swap_bytes_s or 0.0
+    if swaps < SWAPS_BYTES_S or any((pace.swap_bytes_s or 0.0) > 0.1 * swaps for pace in others):
+        return None
+    if (slow.collective_share or 0.0) > SELDOM:
+        return None
+    why = "its machine has too little memory and swaps, and those of the others do not"
+    do = "give this worker as much memory as the others, or end what else uses it on its machine"
     return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
 
 
