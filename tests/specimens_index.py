@@ -13,6 +13,9 @@ A specimen is a small program of `specimens/sick` or `specimens/healthy`. It beg
     # near = "generator_pauses_fit"           sick: the healthy twin. healthy: the cause that it nearly has
     # needs = []
     # ///
+
+Optional: shape = "guard"; workers = 2 (it is started so many times, each under its own watcher, and the runs are read together),
+of = 3 (as how many they are told to be), ahead_s = 90 (the clock of the last one).
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "specimens"
 FRAMEWORKS = frozenset({"keras-tensorflow", "keras-jax", "keras-torch", "loop-tensorflow", "tf_keras", "python"})
 ENDS = frozenset({"hangs", "crashes", "exits", "is killed"})
-NEEDS = frozenset({"root", "cgroup-memory", "cgroup-io", "swap", "two-processes", "tmpfs", "gpu"})
+NEEDS = frozenset({"root", "cgroup-memory", "cgroup-io", "swap", "two-processes", "tmpfs", "gpu", "cc"})
 SHAPES = frozenset({"run", "guard", "watch"})
 FIELDS: dict[str, tuple[type, ...]] = {
     "cause": (str,),
@@ -39,7 +42,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "near": (str,),
     "needs": (list,),
 }
-OPTIONAL: dict[str, tuple[type, ...]] = {"shape": (str,)}
+OPTIONAL: dict[str, tuple[type, ...]] = {"shape": (str,), "workers": (int,), "of": (int,), "ahead_s": (int, float)}
 
 
 class MalformedSpecimen(Exception):
@@ -58,6 +61,9 @@ class Specimen:
     near: str
     needs: tuple[str, ...]
     shape: str  # run: as it is, from outside; guard, watch: it uses unstall itself
+    workers: int = 1  # how many of it are started
+    of: int = 1  # how many they are told to be
+    ahead_s: float = 0.0  # of the last one's clock
 
     @property
     def name(self) -> str:
@@ -98,6 +104,9 @@ def load(path: Path) -> Specimen:
         near=header["near"],
         needs=tuple(header["needs"]),
         shape=header.get("shape", "run"),
+        workers=header.get("workers", 1),
+        of=header.get("of", header.get("workers", 1)),
+        ahead_s=float(header.get("ahead_s", 0.0)),
     )
 
 

@@ -22,7 +22,7 @@ from unstall.data.checked import Severity
 from unstall.data.shapes_defects import defect_names
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.diagnose import cause_module, cause_names, explained_by
+from unstall.diagnosis.diagnose import cause_module, cause_names, crew_cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -96,6 +96,14 @@ def test_a_cause_examines_a_journal(name: str) -> None:
     examine = getattr(cause_module(name), "examine", None)
     assert callable(examine), f"src/unstall/diagnosis/causes/{name}.py: add `def examine(journal: Journal) -> Verdict`."
     assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
+
+
+@pytest.mark.parametrize("name", crew_cause_names())
+def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
+    examine = cause_module(name).examine_crew
+    assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_crew takes one argument, the crew."
+    text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
+    assert "examine_crew" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."
 
 
 @pytest.mark.parametrize("name", CAUSES)

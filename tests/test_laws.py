@@ -46,9 +46,10 @@ INSIDE = [
     SOURCE / "runs.py",
     SOURCE / "errors.py",
     SOURCE / "masking.py",
+    SOURCE / "membership.py",
     SOURCE / "__init__.py",
 ]
-LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking")
+LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking", "unstall.membership")
 LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from unstall.errors import NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
+from unstall.membership import told_by
 
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
@@ -222,9 +223,16 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:40] or "run"
 
 
+def _own_name() -> str:
+    """By which one of several machines is told from the others: a bucket makes no folders, and two of one name would be one."""
+    told = told_by(os.environ)
+    worker = f"-worker{told.worker}" if told is not None and told.worker is not None else ""
+    return worker + (f"-{_slug(os.uname().nodename)}" if bucket_home() else "")
+
+
 def create(label: str) -> RunFolder:
     """A new folder, named by time and label. Falls back to a temporary folder where home cannot be written."""
-    name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label)
+    name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label) + _own_name()
     for number in range(100):
         folder = home() / (name if number == 0 else f"{name}-{number + 1}")
         try:

@@ -13,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.crew.written import LOADS, REDUCES, written_worker
 from tests.storage.conftest import Place
 from unstall import runs
+from unstall.crew.reading import found_runs, read_members
+from unstall.crew.together import put_together
+from unstall.diagnosis.diagnose import diagnose_crew
 from unstall.errors import BucketFailed, NoSuchRun, WrongInput
 from unstall.runs import RunFolder
 from unstall.settings import Settings
@@ -171,6 +175,26 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
     assert (
         sum(size for _, size in segments(target_of(amazon) / "journal" / journal.name)) == (there / journal.name).stat().st_size
     )
+
+
+def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read_together(amazon: Place, tmp_path: Path) -> None:
+    for worker, thread in enumerate((REDUCES, LOADS)):
+        run = written_worker(tmp_path / f"machine-{worker}", worker, thread)
+        target = amazon.path(f"together/{run.name}")
+        assert isinstance(target, BucketPath)
+        KeptJournals(run.path, target).keep()
+    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).crews
+    assert [member.worker for member in crew.members] == [0, 1]
+    root = diagnose_crew(crew).root
+    assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
+
+
+def test_runs_of_two_machines_never_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNSTALL_HOME", "gs://bucket/runs")
+    assert runs.create("train").name.endswith(f"-train-{os.uname().nodename}")
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert f"-train-worker3-{os.uname().nodename}" in runs.create("train").name
 
 
 def test_files_are_put_when_they_have_changed(amazon: Place, tmp_path: Path) -> None:

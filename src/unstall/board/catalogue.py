@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.board.crews import put_together
 from unstall.board.living import FRESH_S
 from unstall.board.rows import Reader, Row
 from unstall.journal.reader import JOURNAL_FILES
@@ -49,7 +50,7 @@ class Catalogue:
             if is_urgent or time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 self._look()
                 self._looked_at = time.monotonic()
-            return sorted((entry.row for entry in self._entries.values()), key=urgency)
+            return in_order([entry.row for entry in self._entries.values()])
 
     def changed_since(self, number: int) -> tuple[list[Row], list[str]]:
         """Rows that became other after that number, and the names of runs that are gone since."""
@@ -84,6 +85,18 @@ class Catalogue:
                 if entry.row["state"] == "unknown" and not is_run(entry.reader.run):  # it was about to begin, and did not
                     self._drop(name)
                     self._others[name] = changed_ns
+        self._put_together()
+
+    def _put_together(self) -> None:
+        """Workers of one training: what one does says something of the others, also of those that have not changed."""
+        entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["crew"] is not None}
+        told = put_together([(entry.reader.row, entry.reader.sighting) for entry in entries.values()], time.time())
+        for name, entry in entries.items():
+            row = entry.reader.row
+            if name in told:
+                row = {**row, "crew": told[name], **({"tone": "alarm"} if told[name]["holds"] else {})}
+            if row != entry.row:
+                entry.row, entry.number = row, self.number
 
     def _add(self, name: str, changed_ns: int) -> None:
         if self._others.get(name) == changed_ns:
@@ -104,7 +117,7 @@ class Catalogue:
     def _read(self, entry: Entry, changed_ns: int) -> None:
         row = entry.reader.read()
         entry.changed_ns = changed_ns
-        if row != entry.row:
+        if row["crew"] is None and row != entry.row:
             entry.row, entry.number = row, self.number
 
 
@@ -124,6 +137,25 @@ def urgency(row: Row) -> tuple[int, Any]:
     """What stands still first; then what goes on, and last what is over, each the newest first."""
     rank = 0 if row["tone"] == "alarm" else 1 if row["is_live"] and row["tone"] != "good" else 2 if row["is_live"] else 3
     return rank, -(row["began_at"] or row["changed_at"])
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """The most urgent first. Workers of a training stand together, where the most urgent of them would, who holds them first."""
+    groups: dict[str, tuple[int, Any]] = {}
+    for row in rows:
+        group = _group(row)
+        groups[group] = min(groups.get(group, urgency(row)), urgency(row))
+
+    def place(row: Row) -> tuple[Any, ...]:
+        crew = row["crew"] or {}
+        return (*groups[_group(row)], _group(row), not crew.get("holds"), crew.get("worker") or 0)
+
+    return sorted(rows, key=place)
+
+
+def _group(row: Row) -> str:
+    crew = row["crew"] or {}
+    return str(crew.get("group") or row["run"])
 
 
 def _folders(folder: Path) -> Iterator[tuple[str, int]]:

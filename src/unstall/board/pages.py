@@ -56,7 +56,11 @@ class ListPage:
         return int(number) if era == self._catalogue.era and number.isdecimal() and len(number) < 18 else 0
 
     def _around(self, rows: list[Row]) -> dict[str, Any]:
-        stuck = [{"run": row["run"], "address": address_of(row["run"])} for row in rows if row["tone"] == "alarm"]
+        stuck = [
+            {"run": row["run"], "address": address_of(row["run"]), "crew": row["crew"]}
+            for row in rows
+            if row["tone"] == "alarm" and not (row["crew"] or {}).get("held_by")  # who is held is told with who holds it
+        ]
         counts = Counter(row["state"] for row in rows)
         return {
             "stuck": stuck,

@@ -13,6 +13,7 @@ from typing import Any
 
 from unstall.board.glance import ENDED_STATES, Glance
 from unstall.board.living import FRESH_S, is_live
+from unstall.crew.sighting import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail
 from unstall.report import learned
 from unstall.runs import RunFolder
@@ -37,6 +38,7 @@ class Reader:
 
     run: RunFolder
     glance: Glance = field(default_factory=Glance)
+    sighting: Sighting = field(default_factory=lambda: Sighting(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
     _tails: dict[Path, Tail] = field(default_factory=dict)
@@ -49,6 +51,8 @@ class Reader:
             self.row = self._read(now)
         except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
+        self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
+        self.row["crew"] = crew_of(self.sighting)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"}
         return self.row
 
@@ -58,6 +62,7 @@ class Reader:
         written = [path.stat().st_mtime for path in journals if path.exists()]
         newest = max([*written, self._story_at]) or self.run.path.stat().st_mtime
         if self._is_told_whole(newest):
+            self._take_story()
             return _of_story(self.run, self._story, newest)
         self._take(journals)
         glance = self.glance
@@ -78,6 +83,13 @@ class Reader:
         if at != self._story_at:
             self._story, self._story_at = self.run.read_story() or {}, at
 
+    def _take_story(self) -> None:
+        """Which worker it was, where its journal need not be read."""
+        told = self._story.get("membership") or {}
+        self.sighting.worker, self.sighting.of = told.get("worker"), told.get("of")
+        self.sighting.cluster = str(told.get("cluster", ""))
+        self.sighting.ended = "done" if self._story.get("state") == "done" else "failed"
+
     def _is_told_whole(self, newest: float) -> bool:
         """It has ended, and its story was told after that. Of a training of ours that is not done, the journal knows more."""
         has_ended = bool(self._story.get("ended")) and newest - self._story_at < TOLD_WITHIN_S
@@ -91,7 +103,9 @@ class Reader:
                 self._tails[path] = Tail(path)
                 events += _first_look(self._tails[path])
             events += self._tails[path].read()
-        self.glance.take(sorted(events, key=lambda event: event.at))
+        events.sort(key=lambda event: event.at)
+        self.glance.take(events)
+        self.sighting.take(events, 0.0)
 
     def _of_glance(self, now: float, newest: float, live: bool) -> Row:
         glance = self.glance
@@ -186,6 +200,7 @@ def _nothing_known(run: RunFolder, newest: float) -> Row:
         "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
         "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "left_s": None,
         "stalled_s": None, "verdict": None, "repairs": 0, "began_at": None, "changed_at": newest, "seconds": None, "note": None,
+        "crew": None,
     }  # fmt: skip
 
 

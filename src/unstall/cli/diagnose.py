@@ -1,29 +1,133 @@
-"""Say again what was wrong with a run, from its journal: unstall diagnose RUN
+"""Say again what was wrong with a run, or with several workers together: unstall diagnose RUN…
 
-RUN is a name from `unstall runs`, the beginning of one, or a run folder; without it, the last run.
+RUN is a name from `unstall runs`, the beginning of one, a run folder, or a folder that holds several; without it, the last run.
+Several runs that are workers of one training (the same coordinator or addresses, at the same time) are read together: where
+each of them is, who holds the others, and what only shows among them. A run that belongs to none of the others is told by itself.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unstall.cli import json_option
 
+if TYPE_CHECKING:
+    from unstall.crew.crew import Crew
+    from unstall.crew.holding import Holding
+    from unstall.runs import RunFolder
+
 
 @click.command("diagnose", help=__doc__)
-@click.argument("run", default="last", metavar="[RUN]")
+@click.argument("run", nargs=-1, metavar="[RUN]...")
+@click.option("--follow", is_flag=True, help="Of one folder: go on looking, and say who holds the others as soon as one does.")
 @json_option("the story")
-def command(run: str, json_target: str | None) -> None:
-    from unstall import runs
+def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
+    from unstall.crew.reading import found_runs
+    from unstall.errors import WrongInput
+
+    if follow:
+        if len(run) != 1 or not Path(run[0]).is_dir():
+            raise WrongInput(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
+        _follow(Path(run[0]), json_target)
+        return
+    runs = found_runs(run or ("last",))
+    if len(runs) == 1 and not _holds_several(runs[0]):
+        _tell_one(runs[0], json_target)
+    else:
+        _tell_together(runs, json_target)
+
+
+def _holds_several(run: RunFolder) -> bool:
+    from unstall.crew.reading import INSIDE_FILES, WORKER_FOLDERS, members_of
+
+    may = len(list(run.path.glob(INSIDE_FILES))) > 1 or any(run.path.glob(WORKER_FOLDERS))
+    return may and len(members_of(run)) > 1
+
+
+def _tell_one(run: RunFolder, json_target: str | None) -> None:
+    from unstall.cli import answer
+    from unstall.report import text
+
+    answer(_story_of(run), json_target, lambda story, out: text.show(story, out, summary=True))
+
+
+def _story_of(run: RunFolder) -> dict[str, Any]:
     from unstall.diagnosis.diagnose import diagnose
     from unstall.journal.reader import read_folder
-    from unstall.report import json, text
     from unstall.report.story import tell
 
-    folder = runs.find(run)
-    journal = read_folder(folder.path)
-    story = tell(journal, diagnose(journal), folder.name)
+    journal = read_folder(run.path)
+    return tell(journal, diagnose(journal), run.name)
+
+
+def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
+    from unstall.cli import answer
+    from unstall.crew.few import READ_WHOLE_UP_TO, crews_of_many
+    from unstall.crew.reading import read_members
+    from unstall.crew.together import put_together
+    from unstall.report.crew_story import tell_crew
+    from unstall.report.progress import shown_progress
+
+    folders = {run.path.parent for run in runs}
+    if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
+        crews, alone = crews_of_many(folders.pop())
+        why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
+        answer(
+            {
+                "crews": [tell_crew(crew) for crew in crews],
+                "apart": [{"run": name, "why": why, "story": None} for name in alone],
+            },
+            json_target,
+            _show,
+        )
+        return
+    with shown_progress() as progress:
+        together = put_together(read_members(runs, progress))
+    by_name = {run.name: run for run in runs}
+    apart = [
+        {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
+        for each in together.apart
+    ]
+    answer({"crews": [tell_crew(crew) for crew in together.crews], "apart": apart}, json_target, _show)
+
+
+def _show(plain: dict[str, Any], out: Any) -> None:
+    from unstall.report import crew_text, text
+
+    for story in plain["crews"]:
+        crew_text.show(story, out)
+        out.print()
+    silent = [each for each in plain["apart"] if each["story"] is None]
+    if silent:
+        out.print(
+            f"{len(silent):,} runs are not told here: each belongs to none of the others. One of them: unstall diagnose RUN"
+        )
+    for each in plain["apart"]:
+        if each["story"] is None:
+            continue
+        out.print(f"{each['run']}: told by itself, as {each['why']}.", markup=False, soft_wrap=True)
+        text.show(each["story"], out)
+        out.print()
+
+
+def _follow(folder: Path, json_target: str | None) -> None:
+    from unstall.cli import answer
+    from unstall.crew.following import follow
+    from unstall.report.crew_story import tell_crew
+
+    told: list[dict[str, Any]] = []
+
+    def tell(crew: Crew, holding: Holding) -> None:
+        told.append(tell_crew(crew, holding))
+        if json_target != "-":
+            answer({"crews": told[-1:], "apart": []}, json_target, _show)
+
+    try:
+        follow(folder, tell)
+    except KeyboardInterrupt:
+        pass  # whoever follows has seen enough
     if json_target:
-        json.write(story, json_target)
-    if json_target != "-":
-        text.show(story, text.console(), summary=True)
+        answer({"crews": told, "apart": []}, json_target, lambda plain, out: None)

@@ -6,7 +6,8 @@ import json
 
 from unstall.diagnosis.stacks import is_native, is_user_file
 from unstall.diagnosis.stalls import Stall, Still
-from unstall.journal.events import ClusterSeen, Frame, ThreadStack
+from unstall.journal.events import ClusterSeen, Frame, MembershipSeen, ThreadStack
+from unstall.journal.reader import Journal
 
 # (part of the file, function, who waits there). A process that stands in one of these waits for others to come.
 _JOINING = (
@@ -81,12 +82,9 @@ def in_collective(stall: Stall, still: Still) -> str | None:
     """Whose collective operation this thread waits in, or None."""
     if joining(still.thread):
         return None
-    for frame in still.thread["frames"]:
-        known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES
-        text = frame["function"] if is_native(frame) else frame["file"]
-        for part, name in known:
-            if part in text:
-                return name
+    called = calls_collective(still.thread)
+    if called is not None:
+        return called
     frames = [frame for frame in still.thread["frames"] if not is_native(frame)]
     graph = any(_CALLED_FROM_GRAPH in frame["file"] for frame in frames)
     if not peers(stall, still.pid) or still.thread["name"] != "MainThread":
@@ -95,6 +93,17 @@ def in_collective(stall: Stall, still: Still) -> str | None:
         return "TensorFlow"
     if _runs_jax(still.thread) and has_thread(stall, still.pid, _RPC_THREADS):
         return "JAX"
+    return None
+
+
+def calls_collective(thread: ThreadStack) -> str | None:
+    """Whose collective operation the stack itself shows, or None."""
+    for frame in thread["frames"]:
+        known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES
+        text = frame["function"] if is_native(frame) else frame["file"]
+        for part, name in known:
+            if part in text:
+                return name
     return None
 
 
@@ -133,6 +142,21 @@ def size(cluster: ClusterSeen | None) -> int | None:
             return int(cluster.variables[name])
     workers = tf_workers(cluster)
     return len(workers) if workers else None
+
+
+TOGETHER = "read the runs of all workers together, which shows who is waited for: unstall diagnose FOLDER/"
+
+
+def who(journal: Journal) -> str:
+    """' This is worker 0 of 2.', where that is known."""
+    told = journal.last(MembershipSeen)
+    if told is None or told.of is None:
+        return ""
+    return (
+        f" This is worker {told.worker} of {told.of}."
+        if told.worker is not None
+        else f" The run is meant for {told.of} processes."
+    )
 
 
 def tf_workers(cluster: ClusterSeen) -> list[str]:

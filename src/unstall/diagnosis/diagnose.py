@@ -1,22 +1,28 @@
 """Asks every cause, ranks what was found, and tells the root from what follows of it.
 
 A cause is a module in `causes/`: its name is the fault, its docstring the page, `examine(journal)` its verdict. It may
-name in `EXPLAINS` the causes that follow from it: those are then not shown as causes of their own.
+name in `EXPLAINS` the causes that follow from it: those are then not shown as causes of their own. A cause that shows among
+several workers has `examine_crew(crew)`, too.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from unstall.diagnosis import causes
 from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Found, Unknown, Verdict
 from unstall.errors import attempt
 from unstall.journal.reader import Journal
+
+if TYPE_CHECKING:
+    from unstall.crew.crew import Crew
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,24 @@ def examine(name: str, journal: Journal) -> Verdict:
 
 
 def diagnose(journal: Journal) -> Diagnosis:
-    verdicts = {name: examine(name, journal) for name in cause_names()}
+    return _diagnosis({name: examine(name, journal) for name in cause_names()})
+
+
+def crew_cause_names() -> tuple[str, ...]:
+    return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_crew"))
+
+
+def diagnose_crew(crew: Crew) -> Diagnosis:
+    """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
+
+    def verdict(name: str) -> Verdict:
+        asked: Callable[[Crew], Verdict] = cause_module(name).examine_crew
+        return attempt(lambda: asked(crew), lambda error: Crashed(f"{type(error).__name__}: {error}"))
+
+    return _diagnosis({name: verdict(name) for name in crew_cause_names()})
+
+
+def _diagnosis(verdicts: dict[str, Verdict]) -> Diagnosis:
     found = {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Found)}
     return Diagnosis(
         findings=rank(found),

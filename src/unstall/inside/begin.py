@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.inside import device_facts, exceptions, experiments, loaded, own_signals, probe
+from unstall.inside import device_facts, exceptions, experiments, loaded, membership, own_signals, probe
 from unstall.inside.early import FRAMEWORKS
 from unstall.inside.imports import AfterImport
 from unstall.inside.probe import Probe
@@ -46,6 +46,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new.shield.call("fatal errors", _note_fatal_errors, run)
     new.shield.call("devices", device_facts.install, new)
     new.shield.call("modules", loaded.install, new)
+    new.shield.call("membership", membership.install, new)
     new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)
     return new

@@ -16,6 +16,7 @@ from typing import Any, Optional
 
 from unstall.journal.base import Event, Frame, ThreadStack
 from unstall.journal.callbacks import CallbacksTimed
+from unstall.journal.crew import MachineSeen, MembershipSeen
 from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
@@ -91,6 +92,8 @@ __all__ = [
     "KillsCounted",
     "LibrariesSeen",
     "LossDiverged",
+    "MachineSeen",
+    "MembershipSeen",
     "MemoryExhausted",
     "ModelRecorded",
     "ModulesLoaded",

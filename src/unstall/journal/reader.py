@@ -41,9 +41,11 @@ OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkip
 class Tail:
     """Follows one growing file. `read` gives the events that were completed since the last call."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kinds: frozenset[bytes] | None = None) -> None:
+        """`kinds`: names of events; lines of all others are passed over unread, which is much cheaper."""
         self.path = path
         self.damaged_lines = 0
+        self._kinds = kinds
         self._offset = 0
         self._rest = b""
 
@@ -57,6 +59,9 @@ class Tail:
         self._offset += len(data)
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
+        kinds = self._kinds
+        if kinds is not None:
+            lines = [line for line in lines if _kind(line) in kinds]
         return [event for line in lines if line and (event := self._parse(line)) is not None]
 
     def skip_to_end(self, but_bytes: int) -> None:
@@ -87,6 +92,11 @@ class Tail:
         except (ValueError, TypeError):
             self.damaged_lines += 1
             return None
+
+
+def _kind(line: bytes) -> bytes:
+    """The name of a line's event, which the writer puts first."""
+    return line[10 : line.find(b'"', 10)] if line.startswith(b'{"event":"') else b""
 
 
 class FolderTail:

@@ -123,6 +123,7 @@ class ClusterSeen(Event):
     pid: int = 0
     variables: dict[str, str] = field(default_factory=dict)  # TF_CONFIG, WORLD_SIZE, ... as it was started with
     connections: list[dict[str, Any]] = field(default_factory=list)  # to: address; pid of that end, if on this machine
+    listens: list[str] = field(default_factory=list)  # host:port at which it waits for others
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from unstall.journal.events import (
     Event,
     FitBegan,
     HostSampled,
+    MembershipSeen,
     PlanMade,
     PlanUndone,
     PlanVerified,
@@ -42,11 +43,12 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     started = journal.first(RunStarted)
     return {
         "state": state(journal, diagnosis),
-        "verdicts": [_verdict(finding, folder) for finding in diagnosis.findings],
+        "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
         "unknown": _unknown(journal, diagnosis),
         "run": run,
         "command": masked_command(started.command) if started else [],
         "pid": started.pid if started else None,
+        "membership": membership(journal),
         "progress": _progress(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
@@ -57,6 +59,14 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
+
+
+def membership(journal: Journal) -> dict[str, Any] | None:
+    """Which worker of how many it is; None for a run that tells of no others."""
+    told = journal.last(MembershipSeen)
+    if told is None:
+        return None
+    return {"worker": told.worker, "of": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
@@ -86,7 +96,7 @@ def state_of(journal: Journal, is_named: bool) -> str:
     return "training" if journal.last(StepsEnded) else "running"
 
 
-def _verdict(finding: Finding, folder: str) -> dict[str, Any]:
+def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
     found = finding.found
     return {
         "cause": finding.cause,

@@ -62,7 +62,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     state = story["state"]
     table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
-        _add_verdict(table, verdict, "cause" if index == 0 else "also")
+        add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style="green" if is_well(story) else ""))
     for index, line in enumerate(since_last_good(story)):
@@ -141,7 +141,7 @@ def _ending(ended: dict[str, Any], progress: dict[str, Any]) -> str:
     return f"exit code {ended['exit_code']}{took}{steps}"
 
 
-def _add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
+def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     from rich.text import Text
 
     head = Text(verdict["cause"], style="bold cyan")

@@ -21,6 +21,9 @@ VARIABLES = (
     "JAX_COORDINATOR_ADDRESS",
     "JAX_NUM_PROCESSES",
     "JAX_PROCESS_ID",
+    "UNSTALL_WORKER",
+    "UNSTALL_WORKERS",
+    "UNSTALL_COORDINATOR",
     "SLURM_NTASKS",
     "SLURM_PROCID",
     "OMPI_COMM_WORLD_SIZE",
@@ -34,7 +37,10 @@ def sample(pid: int) -> ClusterSeen | None:
     """None when the process is gone."""
     if not Path(f"/proc/{pid}").exists():
         return None
-    return ClusterSeen(at=time.time(), pid=pid, variables=_variables(pid), connections=_connections(pid))
+    rows = _rows()
+    return ClusterSeen(
+        at=time.time(), pid=pid, variables=_variables(pid), connections=_connections(pid, rows), listens=_listens(pid, rows)
+    )
 
 
 def _variables(pid: int) -> dict[str, str]:
@@ -46,12 +52,20 @@ def _variables(pid: int) -> dict[str, str]:
     return {name: told[name][:LONGEST_VALUE] for name in VARIABLES if name in told}
 
 
-def _connections(pid: int) -> list[dict[str, Any]]:
-    """Connections to other processes, with the process at the other end where it is on this machine and may be seen."""
+def _rows() -> list[Any]:
     try:
-        rows = psutil.net_connections("tcp")
+        return list(psutil.net_connections("tcp"))
     except (psutil.Error, OSError):
         return []
+
+
+def _listens(pid: int, rows: list[Any]) -> list[str]:
+    here = {f"{row.laddr[0]}:{row.laddr[1]}" for row in rows if row.pid == pid and row.status == psutil.CONN_LISTEN}
+    return sorted(here)[:MOST_CONNECTIONS]
+
+
+def _connections(pid: int, rows: list[Any]) -> list[dict[str, Any]]:
+    """Connections to other processes, with the process at the other end where it is on this machine and may be seen."""
     ends = [(tuple(row.laddr), tuple(row.raddr), row.pid) for row in rows if row.status == psutil.CONN_ESTABLISHED and row.raddr]
     owners = {(here, there): owner for here, there, owner in ends}
     result = []

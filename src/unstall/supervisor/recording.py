@@ -26,7 +26,7 @@ from unstall.journal.events import (
     VersionsRead,
 )
 from unstall.runs import RunFolder
-from unstall.signals import circumstances, data_files, data_named, packages, project
+from unstall.signals import circumstances, data_files, data_named, machine, packages, project
 from unstall.signals.project import Sources
 
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
@@ -83,6 +83,10 @@ class Recorder:
         """At once, before the program has taken anything. `guarded` makes an event of what fails."""
         self._guarded = guarded
         self._note(circumstances.look(self._pid, self._script, self._folder, self._variables, drivers))
+        self._note(machine.look())
+        membership = machine.membership(self._pid, self._variables)
+        if membership is not None:
+            self._note(membership)
         self._later(self._read_sources)
 
     def look(self, events: Iterable[Event]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.crew.builders import crew, loads, member, trains, waits
 from tests.diagnosis.builders import T0, journal, kernel, lib, main, native, py, sleeper, stacks, started, stuck, three
 from unstall.diagnosis.causes import collective_stuck
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ClusterSeen, ErrorRaised, SampleFailed, ThreadStack
+from unstall.journal.events import ClusterSeen, ErrorRaised, PhaseBegan, ProcessEnded, SampleFailed, ThreadStack
 
 STEP = (py("train.py", "average_gradients", 36), py("train.py", "<module>", 72))
 REDUCES = main(lib("torch/distributed/distributed_c10d.py", "all_reduce"), *STEP)
@@ -113,3 +114,52 @@ def test_the_native_stack_counts_however_many_samples_follow() -> None:
 def test_unknown_without_stacks() -> None:
     refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
     assert collective_stuck.examine(stuck(refused)) == Unknown("the permission", "sudo")
+
+
+# --- of several workers, each with its own journal ---
+
+
+def test_of_several_the_one_that_has_not_come_is_named_with_its_own_line() -> None:
+    verdict = collective_stuck.examine_crew(crew(member(0, waits(), 3), member(1, loads(), 3), member(2, waits(), 3)))
+    assert isinstance(verdict, Found)
+    assert (verdict.certainty, verdict.where, verdict.details["workers"]) == (Certainty.CERTAIN, "loader.py:12", [1])
+    assert verdict.summary == (
+        "Worker 0 and worker 2 wait in a collective operation at train.py:36 of step 381, which all 3 must take part in. "
+        "Worker 1 waits for the network at loader.py:12 instead."
+    )
+
+
+def test_of_several_one_that_has_ended_with_fewer_steps() -> None:
+    ended = trains(ProcessEnded(at=T0 + 101, exit_code=0), now=101)
+    verdict = collective_stuck.examine_crew(crew(member(0, waits()), member(1, ended)))
+    assert isinstance(verdict, Found)
+    assert "Worker 1 ended in order after step 381 instead" in verdict.summary
+
+
+def test_of_several_all_of_them_in_different_operations() -> None:
+    broadcasts = main(lib("torch/distributed/distributed_c10d.py", "broadcast"), py("train.py", "<module>", 80))
+    verdict = collective_stuck.examine_crew(crew(member(0, waits()), member(1, stuck(*three(broadcasts)))))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert "They wait in different operations" in verdict.summary
+
+
+def test_of_several_all_at_one_line_or_one_without_a_run() -> None:
+    same = collective_stuck.examine_crew(crew(member(0, waits()), member(1, waits())))
+    assert isinstance(same, Found) and same.certainty is Certainty.LIKELY
+    assert "what they send does not arrive" in same.summary
+    lacking = collective_stuck.examine_crew(crew(member(0, waits(), 3), member(2, waits(), 3)))
+    assert isinstance(lacking, Found) and lacking.certainty is Certainty.LIKELY
+    assert "of worker 1 there is no run to look at" in lacking.summary
+
+
+def test_of_several_clear_while_one_evaluates_works_or_moves() -> None:
+    evaluates = trains(PhaseBegan(at=T0 + 111.5, phase="validate"))
+    for other in (evaluates, stuck(*three(SAVES), cpu=0.9), trains()):
+        assert isinstance(collective_stuck.examine_crew(crew(member(0, waits()), member(1, other))), Clear)
+    assert isinstance(collective_stuck.examine_crew(crew(member(0), member(1))), Clear)
+
+
+def test_of_several_unknown_where_nobody_saw_the_stacks() -> None:
+    blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", cure="…"))
+    assert isinstance(collective_stuck.examine_crew(crew(member(0, blind), member(1))), Unknown)

@@ -10,12 +10,13 @@ How we know
 A step takes much longer than the run's history allows. The stack shows a thread in a collective operation (of
 torch.distributed, gloo, NCCL, JAX or MPI) at the same place in every sample; or it waits in a step of TensorFlow while
 TensorFlow's collective threads are up, it is connected to other processes, and the program uses no CPU. Where the other
-processes run on this machine, their stacks show where they are instead.
+processes run on this machine, their stacks show where they are instead; where the runs of several workers are read together
+(`unstall diagnose RUN RUN…`), each one's own journal does.
 
 When this is wrong
 ------------------
 When another process is merely slow: it saves a large checkpoint, or its disk is slow. When it comes, the verdict is taken
-back.
+back. A worker that evaluates or saves alone while the others wait for it is no fault, and is not told.
 
 What to do
 ----------
@@ -28,10 +29,12 @@ from __future__ import annotations
 
 import re
 
+from unstall.crew.crew import Crew, Member, named, numbered
+from unstall.crew.places import GONE, Doing, Place, places_of
 from unstall.diagnosis import clusters
 from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
@@ -108,10 +111,88 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
         evidence.append(Evidence(f"it is connected to {others}", len(cluster.connections), None, (cluster,)))
     idle = stall.idleness()
     evidence += [*([idle] if idle else []), stall.lateness()]
+    who = clusters.who(journal)
+    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
-        f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not.{tale}",
+        summary + tale + who,
         tuple(evidence),
-        _DO,
+        (*_DO, clusters.TOGETHER) if who and not absent else _DO,
         place,
     )
+
+
+# --- of several workers ---
+
+MOST_NAMED = 3
+Placed = list[tuple[Member, Place]]
+
+
+def examine_crew(crew: Crew) -> Verdict:
+    placed = places_of(crew)
+    inside = [(member, place) for member, place in placed if place.doing is Doing.COLLECTIVE]
+    if not inside:
+        single = [examine(member.journal) for member in crew.members]
+        unknown = next((verdict for verdict in single if isinstance(verdict, Unknown)), None)
+        return unknown or Clear("no worker waits in a collective operation")
+    busy = [(m, p) for m, p in placed if p.doing in {Doing.WORKS, Doing.EVALUATES, Doing.TRAINS, Doing.STARTS, Doing.JOINS}]
+    if busy:
+        return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MOST_NAMED]))
+    unseen = [member for member, place in placed if place.doing is Doing.UNSEEN]
+    if unseen:
+        return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
+    absent = [(member, place) for member, place in placed if place.doing in {Doing.STANDS, Doing.ENDED}]
+    if absent:
+        return _absent_worker(crew, inside, absent)
+    if any(place.doing in GONE for _, place in placed):
+        return Clear("a worker has left: that is worker_missing")
+    return _all_inside(crew, inside)
+
+
+def _absent_worker(crew: Crew, inside: Placed, absent: Placed) -> Found:
+    place = absent[0][1]
+    tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MOST_NAMED])
+    step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
+    return Found(
+        Certainty.CERTAIN,
+        f"{_waiting(inside)}{step}, which {_all(crew)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
+        (*_shown(absent), *_shown(inside)),
+        _DO,
+        place.where or inside[0][1].where,
+        details={"workers": [other.worker for other, _ in absent]},
+    )
+
+
+def _all_inside(crew: Crew, inside: Placed) -> Found:
+    lines = {place.where for _, place in inside}
+    numbers = {place.step for _, place in inside}
+    if crew.not_read:
+        certainty, why = Certainty.LIKELY, f"None of them is elsewhere; of {numbered(crew.not_read)} there is no run to look at"
+    elif len(lines) > 1:
+        certainty, why = Certainty.CERTAIN, "They wait in different operations, so that none of these can end"
+    elif len(numbers) > 1:
+        certainty, why = Certainty.LIKELY, "They are in different steps: one has made an operation more than the other"
+    else:
+        certainty, why = Certainty.LIKELY, "All have come to it, at the same line: what they send does not arrive"
+    return Found(
+        certainty,
+        f"{_waiting(inside)}, which {_all(crew)} must take part in. {why}.",
+        _shown(inside),
+        (*_DO, "see whether the machines still reach each other: network, firewall, a cable") if len(lines) == 1 else _DO,
+        inside[0][1].where,
+        details={"workers": list(crew.not_read)},
+    )
+
+
+def _all(crew: Crew) -> str:
+    return "both" if crew.of == 2 else f"all {crew.of:,}"
+
+
+def _waiting(inside: Placed) -> str:
+    names = named([member for member, _ in inside], MOST_NAMED)
+    verb = "waits" if len(inside) == 1 else "wait"
+    return f"{names[0].upper()}{names[1:]} {verb} in a collective operation at {inside[0][1].where}"
+
+
+def _shown(placed: Placed) -> tuple[Evidence, ...]:
+    return tuple(Evidence(f"{member.name} {place.words}", place.where, None, place.events) for member, place in placed[:6])

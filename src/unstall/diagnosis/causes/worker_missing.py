@@ -9,12 +9,14 @@ torch.distributed.init_process_group. The same is told when a process has left a
 How we know
 -----------
 The main thread stands in the call that joins the cluster, in every stack sample, and the program uses next to no CPU. Or
-the program ended with the framework's own error about processes that did not come or went away.
+the program ended with the framework's own error about processes that did not come or went away. Where the runs of several
+workers are read together (`unstall diagnose RUN RUN…`), the one that lacks is named: its number has no run, it ended while the
+others wait, it has told nothing since, or it stands somewhere else.
 
 When this is wrong
 ------------------
 When the other machines are merely slow to start: pulling an image, loading a large library. So nothing is said for the first
-seconds.
+seconds. A worker that was started without Unstall, or writes its run elsewhere, is missing among the runs only.
 
 What to do
 ----------
@@ -27,16 +29,19 @@ from __future__ import annotations
 
 import re
 
+from unstall.crew.crew import Crew, Member, named, numbered
+from unstall.crew.places import GONE, Doing, Place, places_of, silent_s
 from unstall.diagnosis import clusters
 from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, sampled_stall
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, RunStarted
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
 WAIT_S = 20.0  # machines of a cluster do not start at the same moment
 SURE_AFTER_S = 60.0  # by then it is more than a slow start
+SILENT_S = 30.0  # a watcher whose program stands still writes every few seconds, so that by then it or its machine is gone
 
 _DO = (
     "see whether every process of the run was started, and what the missing one printed",
@@ -88,7 +93,7 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
         Evidence(f"it has waited for {stall.seconds:.0f} s", stall.seconds, WAIT_S, (stall.began,)),
     ]
     size = clusters.size(cluster)
-    of_how_many = f" The run is meant for {size} processes." if size else ""
+    of_how_many = clusters.who(journal) or (f" The run is meant for {size} processes." if size else "")
     if cluster is not None and (missing := _not_connected(cluster.connections, clusters.tf_workers(cluster))):
         evidence.append(
             Evidence(f"there is no connection to {', '.join(missing)}, which TF_CONFIG lists", len(missing), 0, (cluster,))
@@ -97,7 +102,7 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
         Certainty.CERTAIN if stall.seconds >= SURE_AFTER_S else Certainty.LIKELY,
         f"The program waits at {place} for the other processes of {name}.{of_how_many} One of them has not come.",
         tuple(evidence),
-        _DO,
+        (*_DO, clusters.TOGETHER) if clusters.who(journal) else _DO,
         place,
     )
 
@@ -118,4 +123,86 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
         (Evidence(f"the program ended with {error.kind}", line[:200], None, (error,)),),
         _DO,
         place,
+    )
+
+
+# --- of several workers ---
+
+
+def examine_crew(crew: Crew) -> Verdict:
+    placed = places_of(crew)
+    return _left(crew, placed) or _fallen_silent(crew, placed) or _not_come(crew, placed)
+
+
+def _is_about_others(member: Member) -> bool:
+    return any(event.fatal and _ERRORS.search(event.message) for event in member.journal.of(ErrorRaised))
+
+
+def _left(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
+    """Who failed or was killed by itself, while others wait for it or ended of that."""
+    gone = [(member, place) for member, place in placed if place.doing is Doing.LEFT and not _is_about_others(member)]
+    held = [(m, p) for m, p in placed if p.waits or (p.doing is Doing.LEFT and _is_about_others(m))]
+    if not gone or not held:
+        return None
+    member, place = min(gone, key=lambda each: each[1].at)
+    return _found_crew(crew, [member], f"{_called(member)} {place.words}", place, held, Certainty.CERTAIN)
+
+
+def _fallen_silent(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
+    held = [(member, place) for member, place in placed if place.waits]
+    quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and silent_s(crew, m) >= SILENT_S]
+    if not held or not quiet:
+        return None
+    member, place = quiet[0]
+    step = f" since step {place.step:,}" if place.step is not None else ""
+    words = f"{_called(member)} has told nothing for {silent_s(crew, member):.0f} s{step}: its machine or its watcher is gone"
+    return _found_crew(crew, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
+
+
+def _not_come(crew: Crew, placed: list[tuple[Member, Place]]) -> Verdict:
+    held = [(member, place) for member, place in placed if place.doing is Doing.JOINS]
+    if not held:
+        return _of_each(crew, "no worker waits for another to come")
+    waited = max(member.journal.now - place.at for member, place in held)
+    if waited < WAIT_S:
+        return Clear(f"they have waited for each other for {waited:.0f} s only")
+    sure = Certainty.CERTAIN if waited >= SURE_AFTER_S else Certainty.LIKELY
+    elsewhere = [(member, place) for member, place in placed if place.doing is Doing.STANDS]
+    if elsewhere:
+        member, place = elsewhere[0]
+        return _found_crew(crew, [member], f"{_called(member)} has not come: it {place.words}", place, held, sure)
+    starting = [member for member, place in placed if place.doing not in {Doing.JOINS, *GONE}]
+    if starting:
+        return Clear(f"{named(starting)} is there, and on its way")
+    if crew.not_read:
+        words = f"Of {numbered(crew.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
+        return _found_crew(crew, [], words, held[0][1], held, sure)
+    words = f"All {len(held)} have come, and do not reach each other"
+    return _found_crew(crew, [], words, held[0][1], held, Certainty.LIKELY)
+
+
+def _of_each(crew: Crew, why: str) -> Verdict:
+    """Unknown where a worker stands still and nobody could see where."""
+    single = [examine(member.journal) for member in crew.members]
+    return next((verdict for verdict in single if isinstance(verdict, Unknown)), Clear(why))
+
+
+def _called(member: Member) -> str:
+    host = f" ({member.host})" if member.host else ""
+    return f"{member.name[0].upper()}{member.name[1:]}{host}"
+
+
+def _found_crew(
+    crew: Crew, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
+) -> Found:
+    waits = ", ".join(f"{member.name} {waiting.words}" for member, waiting in held[:3])
+    evidence = [Evidence(words, place.where, None, place.events)] if missing else []
+    evidence += [Evidence(f"{member.name} {waiting.words}", waiting.where, None, waiting.events) for member, waiting in held[:6]]
+    return Found(
+        certainty,
+        f"{words}. {len(held)} of {crew.of} workers are held by that: {waits}.",
+        tuple(evidence),
+        _DO,
+        place.where or held[0][1].where,
+        details={"workers": [member.worker for member in missing] or list(crew.not_read)},
     )

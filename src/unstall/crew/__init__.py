@@ -1,0 +1,1 @@
+"""Runs that are workers of one training, read together."""

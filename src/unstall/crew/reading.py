@@ -1,0 +1,132 @@
+"""The workers in run folders: one run is one worker, or one folder holds the journals of several that were started together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unstall import runs
+from unstall.compare.record import record_of
+from unstall.crew.crew import Member
+from unstall.errors import NoSuchRun
+from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.reader import JOURNAL_FILES, Journal, Tail, of_the_newest_worker, read_folder
+from unstall.report.progress import Progress
+from unstall.runs import RunFolder
+from unstall.storage import is_bucket, located
+
+INSIDE_FILES = "events-inside-*.jsonl"
+WATCHER_FILES = "events-watcher-*.jsonl"
+WORKER_FOLDERS = "workers/*"  # of a training of ours, of all but the first worker
+
+
+def found_runs(names: Sequence[str]) -> list[RunFolder]:
+    """Each name is a run, as `runs.find` takes it, or a folder that holds several; on the disk or in a bucket."""
+    found: dict[Path, RunFolder] = {}
+    for name in names:
+        inside = runs_inside(name)
+        for run in inside or [runs.find(name)]:
+            found.setdefault(run.path, run)
+    return list(found.values())
+
+
+def runs_inside(name: str) -> list[RunFolder]:
+    """Those in a folder that is no run itself; none where it is one."""
+    if is_bucket(name):
+        return _in_bucket(name)
+    folder = Path(name)
+    if not ("/" in name or name in {".", ".."}) or not folder.is_dir() or any(folder.glob(JOURNAL_FILES)):
+        return []
+    inside = [RunFolder(path.resolve()) for path in sorted(folder.iterdir()) if path.is_dir() and any(path.glob(JOURNAL_FILES))]
+    if not inside:
+        raise NoSuchRun(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
+    return inside
+
+
+def _in_bucket(name: str) -> list[RunFolder]:
+    from unstall.storage.bucket_path import BucketPath
+    from unstall.storage.fetching import fetched_run, is_run
+
+    place = located(name)
+    assert isinstance(place, BucketPath)
+    if is_run(place):
+        return []
+    inside = [path for path in place.iterdir() if isinstance(path, BucketPath) and is_run(path)]
+    return [fetched_run(str(path)) for path in inside]
+
+
+def read_members(found: Iterable[RunFolder], progress: Progress | None = None) -> list[Member]:
+    folders = list(found)
+    members: list[Member] = []
+    for number, run in enumerate(folders, 1):
+        members += members_of(run)
+        if progress is not None:
+            progress("reading the runs", number, len(folders))
+    return members
+
+
+def members_of(run: RunFolder) -> list[Member]:
+    """One, or as many as have told from inside that they are different workers; those of `unstall train` lie in folders in it."""
+    beside = [RunFolder(path) for path in sorted(run.path.glob(WORKER_FOLDERS)) if any(path.glob(JOURNAL_FILES))]
+    if beside:
+        own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
+        return [_member(run, run.name), *own]
+    by_pid = _inside(run)
+    workers = {told.worker for events in by_pid.values() if (told := _membership(events)) is not None}
+    if len(workers) < 2:
+        return [_member(run, run.name)]
+    return _of_one_watcher(run, by_pid)
+
+
+def _member(run: RunFolder, name: str) -> Member:
+    journal = read_folder(run.path)
+    versions, sources = _record(run)
+    return Member(name, journal, journal.last(MembershipSeen), versions, sources)
+
+
+def _record(run: RunFolder) -> tuple[dict[str, str], dict[str, str]]:
+    """Its versions, and the hashes of its sources."""
+    record = record_of(run)
+    versions = {name: str(value) for name, value in record["versions"].items()}
+    return versions, {name: str(file.get("sha256", "")) for name, file in record["sources"].items() if isinstance(file, dict)}
+
+
+def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Member]:
+    """Started by one program that is watched, as torchrun does."""
+    versions, sources = _record(run)
+    watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
+    members = []
+    for pid, events in by_pid.items():
+        told = _membership(events)
+        if told is not None:
+            own = of_the_newest_worker([*_of_process(watched, pid, set(by_pid)), *events])
+            members.append(Member(f"{run.name}/{pid}", Journal(own), told, versions, sources))
+    return members
+
+
+def _inside(run: RunFolder) -> dict[int, list[Event]]:
+    found: dict[int, list[Event]] = {}
+    for path in sorted(run.path.glob(INSIDE_FILES)):
+        number = path.stem.rpartition("-")[2]
+        if number.isdecimal():
+            found[int(number)] = Tail(path).read()
+    return found
+
+
+def _membership(events: Iterable[Event]) -> MembershipSeen | None:
+    told = [event for event in events if isinstance(event, MembershipSeen)]
+    return told[-1] if told else None
+
+
+def _of_process(watched: Iterable[Event], pid: int, pids: set[int]) -> list[Event]:
+    """What the one watcher has seen of this worker: what it has seen of no process in particular, and nothing of the others.
+    To itself each is the process that trains."""
+    own: list[Event] = []
+    for event in watched:
+        whose = getattr(event, "pid", None)
+        if whose == pid and getattr(event, "main", True) is False:
+            own.append(dataclasses.replace(event, main=True))  # type: ignore[call-arg]
+        elif whose == pid or whose not in pids:
+            own.append(event)
+    return own

@@ -1,0 +1,104 @@
+"""The clocks of the machines that train together are apart.
+
+What it is
+----------
+Each machine has a clock of its own. Where one is not set by a time server, certificates and tokens are refused as expired
+or not yet valid, signed requests to a bucket fail, a lease runs out early, and logs of two machines cannot be read side by
+side.
+
+How we know
+-----------
+The runs of several workers are read together (`unstall diagnose RUN RUN…`). In lock-step a step ends on all of them at the
+same moment, so that the difference of the times that they write down for it is the difference of their clocks; how far that
+spreads, and at least the length of a step, is how well it is known. That they are in lock-step shows by what disturbs them:
+it disturbs all alike.
+
+When this is wrong
+------------------
+When the workers do not wait for each other: then nothing is said, as two runs that go evenly may be a constant time apart.
+Workers of one machine, by the number that its kernel has drawn at its start, have one clock.
+
+What to do
+----------
+Let every machine set its clock by the same time server (`timedatectl set-ntp true`, chrony; on Google Cloud
+metadata.google.internal), and see with `timedatectl` whether it does.
+"""
+
+from __future__ import annotations
+
+from unstall.crew.crew import Crew, Member
+from unstall.crew.offsets import Offset, offset
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import MembershipSeen
+from unstall.journal.reader import Journal
+
+APART_S = 2.0  # a machine that keeps time by a server is within a tenth of a second
+TIMES_ERROR = 5.0  # so many times as far as it is known
+SAME_CLOCK_S = 0.5  # two readings of one machine's clock, taken at different times
+
+_DO = (
+    "let every machine set its clock by a time server: timedatectl set-ntp true",
+    "see on the machine that is named whether it does: timedatectl",
+)
+
+
+def examine(journal: Journal) -> Verdict:
+    if journal.last(MembershipSeen) is None:
+        return Clear("the program tells of no other workers")
+    return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
+
+
+def examine_crew(crew: Crew) -> Verdict:
+    """Against the first worker; where it is the one that is off, against all the others alike."""
+    first, *others = crew.members
+    known = [(other, told) for other in others if (told := offset(first.journal, other.journal)) is not None and told.is_locked]
+    known = [(other, told) for other, told in known if not _is_one_clock(first, other)]
+    if not known:
+        if all(_is_one_clock(first, other) for other in others):
+            return Clear("all workers have one clock")
+        return Unknown("steps that workers of several machines have made in lock-step")
+    apart = [(other, told) for other, told in known if _is_apart(told)]
+    if not apart:
+        most = max(abs(told.seconds) for _, told in known)
+        return Clear(f"the clocks are within {most:.1f} s of each other")
+    if len(apart) == len(others) > 1 and _are_alike(apart):
+        return _found(crew, [(first, told) for _, told in apart], others[0], is_first=True)
+    return _found(crew, apart, first, is_first=False)
+
+
+def _is_one_clock(one: Member, other: Member) -> bool:
+    """Of one machine, whose clock stands the same to the time since its start."""
+    first, second = one.machine, other.machine
+    if first is None or second is None or not first.boot_id or first.boot_id != second.boot_id:
+        return False
+    return abs(first.clock_s - second.clock_s) < SAME_CLOCK_S
+
+
+def _is_apart(told: Offset) -> bool:
+    return abs(told.seconds) >= max(APART_S, TIMES_ERROR * told.error_s)
+
+
+def _are_alike(apart: list[tuple[Member, Offset]]) -> bool:
+    seconds = [told.seconds for _, told in apart]
+    return max(seconds) - min(seconds) < APART_S
+
+
+def _found(crew: Crew, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
+    """`is_first`: all the others agree, so that the first is off, the other way."""
+    member, told = max(apart, key=lambda each: abs(each[1].seconds))
+    seconds = -told.seconds if is_first else told.seconds
+    way = "ahead of" if seconds > 0 else "behind"
+    host = f" ({member.host})" if member.host else ""
+    rest = "the others" if is_first or len(crew.members) > 2 else against.name
+    claim = f"{told.steps} steps that ended on both at the same moment were written down {abs(told.seconds):.1f} s apart"
+    return Found(
+        Certainty.CERTAIN,
+        f"The clock of {member.name}{host} is {abs(seconds):.1f} s {way} that of {rest} (± {told.error_s:.1f} s).",
+        (
+            Evidence(claim, told.seconds, APART_S, told.events),
+            Evidence(f"this difference is known within {told.error_s:.2f} s", told.error_s, None, told.events),
+        ),
+        _DO,
+        effect=Effect.SPOILS,
+        details={"workers": [] if is_first else [other.worker for other, _ in apart], "seconds": seconds},
+    )

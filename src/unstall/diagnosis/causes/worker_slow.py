@@ -1,0 +1,234 @@
+"""One worker of several is slow, and all the others wait for it in each step.
+
+What it is
+----------
+Workers that average their gradients go in lock-step: a step lasts as long as that of the slowest. One with slower input, a
+crowded or smaller machine, or work of its own between the steps makes all of them slow, and what the others show is a step
+that is long, without a sign why.
+
+How we know
+-----------
+The runs of several workers are read together (`unstall diagnose RUN RUN…`) and go in lock-step. The length of a step is the
+same on all and says nothing, so each worker's own time is compared: its wait for input, and the time between its steps;
+where these are alike, how often its stack is in a collective operation (the slow one seldom, the others mostly), and
+whether it uses all of its cores while the others have some to spare. Told in numbers: by how much, since when, and what of
+it.
+
+When this is wrong
+------------------
+The first steps are left out, as one worker may compile for longer. So are evaluations and saving, which one worker does for
+all. What a worker spends inside its step on a card cannot be told from its wait for the others there.
+
+What to do
+----------
+Look at what is named: more threads or a faster disk for the input of that worker, the same number of cores and memory as
+the others, other programs off its machine. What only one worker does (logging, pictures) is best done seldom, or beside the
+training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from unstall.crew.crew import Crew
+from unstall.crew.pace import Pace, own_of, pace_of
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.reader import Journal
+
+SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more than this share
+LEAST_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
+LEAST_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
+TIMES_OTHERS = 2.0  # so many times the own time of the others
+SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective operation
+MOSTLY = 0.6  # of the looks at each of the others, at least
+CORES_FULL = 0.9  # of its cores the slow one uses at least
+CORES_FREE = 0.5  # of theirs the others use at most
+QUEUED_CORES = 1.0  # threads that wait for a core at any time: fewer is no shortage
+SWAPS_BYTES_S = 1e6  # memory that goes out and comes in again
+
+
+@dataclass(frozen=True)
+class _Slow:
+    pace: Pace
+    more_s: float | None  # a step; None: not known how much
+    why: str
+    evidence: tuple[Evidence, ...]
+    do: str
+    since: float | None = None
+    certainty: Certainty = Certainty.LIKELY
+
+
+def examine(journal: Journal) -> Verdict:
+    if journal.last(MembershipSeen) is None:
+        return Clear("the program tells of no other workers")
+    return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
+
+
+def examine_crew(crew: Crew) -> Verdict:
+    paces = [pace for member in crew.members if (pace := pace_of(member)) is not None]
+    if len(paces) < max(2, len(crew.members)):
+        return Unknown("enough steps of every worker")
+    usual = median(pace.step_s for pace in paces)
+    if any(abs(pace.step_s - usual) > SAME_PACE * usual for pace in paces):
+        return Clear("the workers do not go in lock-step: none waits for another")
+    slow = _by_input(paces, usual) or _by_between(paces, usual) or _by_stacks(paces) or _by_cores(paces) or _by_memory(paces)
+    if slow is None:
+        return Clear("no worker needs more time of its own than the others")
+    return _found(crew, slow, usual)
+
+
+def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
+    if any(pace.input_s is None for pace in paces):
+        return None
+    slow, usual = _most(paces, lambda pace: pace.input_s or 0.0)
+    own = slow.input_s or 0.0
+    if not _stands_out(own, usual, step_s):
+        return None
+    do = "give this worker the input that the others have: its disk, its threads, its cores"
+    return _slow_by(paces, slow, own, usual, "its input", do, lambda pace: pace.input_s or 0.0)
+
+
+def _by_between(paces: list[Pace], step_s: float) -> _Slow | None:
+    """Where stacks show that it does not wait for the others there: an all-reduce in a callback lies between two steps, too."""
+    slow, usual = _most(paces, lambda pace: pace.between_s)
+    if not _stands_out(slow.between_s, usual, step_s) or slow.collective_share is None or slow.collective_share > SELDOM:
+        return None
+    do = "let this worker do between its steps what the others do, or do the rest beside the training"
+    what = "what it does between the steps"
+    return _slow_by(paces, slow, slow.between_s, usual, what, do, lambda pace: pace.between_s)
+
+
+def _most(paces: list[Pace], own: Callable[[Pace], float]) -> tuple[Pace, float]:
+    """The one that needs the most, and what is usual among the others."""
+    slow = max(paces, key=own)
+    return slow, median(own(pace) for pace in paces if pace is not slow)
+
+
+def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
+    return own_s - usual_s >= max(LEAST_SHARE * step_s, LEAST_MORE_S) and own_s >= TIMES_OTHERS * usual_s
+
+
+def _slow_by(
+    paces: list[Pace], slow: Pace, own_s: float, usual_s: float, what: str, do: str, own: Callable[[Pace], float]
+) -> _Slow:
+    others = [pace for pace in paces if pace is not slow]
+    claims = [
+        Evidence(f"{pace.member.name} spends {_ms(own(pace))} a step on {what}", own(pace), usual_s, pace.groups[-3:])
+        for pace in (slow, *others[:5])
+    ]
+    why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
+    more = own_s - usual_s
+    since = _since(slow, usual_s + more / 2)
+    waits_are_seen = all((pace.collective_share or 0.0) > SELDOM for pace in others)
+    certainty = Certainty.CERTAIN if waits_are_seen else Certainty.LIKELY
+    return _Slow(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
+
+
+def _since(slow: Pace, limit_s: float) -> float | None:
+    """Of the steps that are looked at, the first from which on all were so slow; None: from the beginning of these."""
+    since = None
+    for group in reversed(slow.groups):
+        if own_of(group) < limit_s:
+            return since
+        since = group.at
+    return None
+
+
+def _by_stacks(paces: list[Pace]) -> _Slow | None:
+    if any(pace.collective_share is None for pace in paces):
+        return None
+    shares = [(pace, pace.collective_share or 0.0) for pace in paces]
+    slow, least = min(shares, key=lambda each: each[1])
+    others = [(pace, share) for pace, share in shares if pace is not slow]
+    if least > SELDOM or any(share < MOSTLY for _, share in others):
+        return None
+    claims = [
+        Evidence(
+            f"{pace.member.name} was in a collective operation in {100 * share:.0f} % of {len(pace.samples)} looks",
+            share, MOSTLY, pace.samples[-5:],
+        )
+        for pace, share in (( slow, least), *others[:5])
+    ]  # fmt: skip
+    machine = _machine(slow, [pace for pace, _ in others])
+    why = "the others wait in collective operations most of the time, and it is the one they wait for"
+    do = "see what this worker computes or does that the others do not, and what else its machine does"
+    return _Slow(slow, None, why, (*claims, *machine), do)
+
+
+def _by_cores(paces: list[Pace]) -> _Slow | None:
+    if any(pace.cpu_share is None for pace in paces):
+        return None
+    slow = max(paces, key=_need_of_cores)
+    others = [pace for pace in paces if pace is not slow]
+    if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(pace) > CORES_FREE for pace in others):
+        return None
+    is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all((pace.queued_cores or 0.0) < QUEUED_CORES for pace in others)
+    if not is_short or (slow.collective_share or 0.0) > SELDOM:
+        return None  # who waits for the others may spin, and uses a core for that
+    why = "it uses all the cores that it has and wants more, and the others have some to spare"
+    do = "give this worker as many cores as the others, and see what else runs on its machine"
+    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
+
+
+def _by_memory(paces: list[Pace]) -> _Slow | None:
+    slow = max(paces, key=lambda pace: pace.swap_bytes_s or 0.0)
+    others = [pace for pace in paces if pace is not slow]
+    swaps = slow.swap_bytes_s or 0.0
+    if swaps < SWAPS_BYTES_S or any((pace.swap_bytes_s or 0.0) > 0.1 * swaps for pace in others):
+        return None
+    if (slow.collective_share or 0.0) > SELDOM:
+        return None
+    why = "its machine has too little memory and swaps, and those of the others do not"
+    do = "give this worker as much memory as the others, or end what else uses it on its machine"
+    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
+
+
+def _need_of_cores(pace: Pace) -> float:
+    return pace.cpu_share or 0.0
+
+
+def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
+    """What its own machine tells, where that of the others is otherwise."""
+    told: list[tuple[str, float, float, tuple[Event, ...]]] = []
+    rest = [pace for pace in others if pace.cpu_share is not None]
+    if slow.cpu_share is not None and rest:
+        usual = median(pace.cpu_share or 0.0 for pace in rest)
+        claim = f"it uses {100 * slow.cpu_share:.0f} % of its cores, the others {100 * usual:.0f} %"
+        told.append((claim, slow.cpu_share, usual, slow.hosts))
+    if slow.queued_cores is not None and slow.queued_cores >= QUEUED_CORES:
+        claim = f"{slow.queued_cores:.1f} of its threads wait for a core at any time: its machine is crowded"
+        told.append((claim, slow.queued_cores, QUEUED_CORES, slow.hosts))
+    if slow.swap_bytes_s is not None and slow.swap_bytes_s > SWAPS_BYTES_S:
+        claim = f"its machine swaps {slow.swap_bytes_s / 1e6:.0f} MB a second"
+        told.append((claim, slow.swap_bytes_s, SWAPS_BYTES_S, slow.hosts))
+    return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in told if events]
+
+
+def _found(crew: Crew, slow: _Slow, step_s: float) -> Found:
+    member = slow.pace.member
+    host = f" ({member.host})" if member.host else ""
+    times = ""
+    if slow.more_s is not None:
+        least = max(step_s - slow.more_s, 0.0)
+        times = f" A step takes {_ms(step_s)}; without that it would take about {_ms(least)}."
+    newest = slow.pace.groups[-1].at
+    since = f" It has been so for {newest - slow.since:.0f} s." if slow.since is not None else ""
+    return Found(
+        slow.certainty,
+        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(crew)}: {slow.why}.{times}{since}",
+        slow.evidence,
+        (slow.do,),
+        effect=Effect.SLOWS,
+        details={"workers": [member.worker]},
+    )
+
+
+def _count(crew: Crew) -> str:
+    return f"{len(crew.members) - 1:,} workers" if len(crew.members) > 2 else "worker"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f} ms" if seconds < 10 else f"{seconds:.0f} s"
