@@ -17,7 +17,15 @@ from typing import Any, Optional
 from unstall.journal.base import Event, Frame, ThreadStack
 from unstall.journal.callbacks import CallbacksTimed
 from unstall.journal.crew import MachineSeen, MembershipSeen
-from unstall.journal.input import ExampleSkipped, InputMeasured, WorkerReplaced
+from unstall.journal.input import (
+    ExampleSkipped,
+    InputDescribed,
+    InputMeasured,
+    PatternMatchedNothing,
+    PipelineBuilt,
+    PipelineMeasured,
+    WorkerReplaced,
+)
 from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
 from unstall.journal.plans import PlanMade, PlanUndone, PlanVerified, RepairsEnded
@@ -87,6 +95,7 @@ __all__ = [
     "Frame",
     "HoldingsCounted",
     "HostSampled",
+    "InputDescribed",
     "InputMeasured",
     "KernelSpoke",
     "KillsCounted",
@@ -98,6 +107,9 @@ __all__ = [
     "ModelRecorded",
     "ModulesLoaded",
     "PathLooked",
+    "PatternMatchedNothing",
+    "PipelineBuilt",
+    "PipelineMeasured",
     "PlanMade",
     "PlanUndone",
     "PlanVerified",
@@ -279,48 +291,6 @@ class WarningShown(Event):
     category: str = ""
     message: str = ""
     where: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class PipelineBuilt(Event):
-    """One tf.data stage, with the user's line that made it."""
-
-    stage: str = ""  # map, batch, shuffle, from_generator, ...
-    where: Optional[str] = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PatternMatchedNothing(Event):
-    """A file pattern of the program's own matched no file."""
-
-    pattern: str = ""
-    where: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class PipelineMeasured(Event):
-    """What the stages of one tf.data iterator have done up to now, as TensorFlow itself measures it. Both lists begin at the
-    source. stages, as the program made them (told once for each iterator): name, stage, where, arguments, does. nodes, as
-    TensorFlow runs them: name, elements, seconds (of work, summed over its threads), at_a_time, buffered."""
-
-    number: int = 0  # of the iterator, in the order they were made
-    role: str = "train"  # train | validate
-    seconds: float = 0.0  # since the iterator was made
-    stages: list[dict[str, Any]] = field(default_factory=list)
-    nodes: list[dict[str, Any]] = field(default_factory=list)
-    in_graph: bool = False  # the iterator lives inside a tf.function: it cannot be measured
-
-
-@dataclass(frozen=True)
-class InputDescribed(Event):
-    """What was given to fit as input."""
-
-    kind: str = ""  # tf.data | PyDataset | generator | arrays | torch DataLoader | ...
-    where: Optional[str] = None
-    batches: Optional[int] = None  # None: unknown, -1: infinite
-    arguments: dict[str, Any] = field(default_factory=dict)
-    role: str = "train"  # train | validate | predict
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""The events of Unstall's own input pipeline: what it skipped, whom it replaced, where its time went.
+"""The events of input: of Unstall's own pipeline (what it skipped, whom it replaced, where its time went), and of the program's.
 
 Standard library only, syntax of Python 3.9, as all of the journal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Optional
 
 from unstall.journal.base import Event
 
@@ -59,3 +60,48 @@ class InputMeasured(Event):
     boxes_left_out: int = 0
     skipped: int = 0
     replaced_workers: int = 0
+
+
+# --- what the program's own input is made of ---
+
+
+@dataclass(frozen=True)
+class PipelineBuilt(Event):
+    """One tf.data stage, with the user's line that made it."""
+
+    stage: str = ""  # map, batch, shuffle, from_generator, ...
+    where: Optional[str] = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PatternMatchedNothing(Event):
+    """A file pattern of the program's own matched no file."""
+
+    pattern: str = ""
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class PipelineMeasured(Event):
+    """What the stages of one tf.data iterator have done up to now, as TensorFlow itself measures it. Both lists begin at the
+    source. stages, as the program made them (told once for each iterator): name, stage, where, arguments, does. nodes, as
+    TensorFlow runs them: name, elements, seconds (of work, summed over its threads), at_a_time, buffered."""
+
+    number: int = 0  # of the iterator, in the order they were made
+    role: str = "train"  # train | validate
+    seconds: float = 0.0  # since the iterator was made
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    in_graph: bool = False  # the iterator lives inside a tf.function: it cannot be measured
+
+
+@dataclass(frozen=True)
+class InputDescribed(Event):
+    """What was given to fit as input."""
+
+    kind: str = ""  # tf.data | PyDataset | generator | arrays | torch DataLoader | ...
+    where: Optional[str] = None
+    batches: Optional[int] = None  # None: unknown, -1: infinite
+    arguments: dict[str, Any] = field(default_factory=dict)
+    role: str = "train"  # train | validate | predict
