@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.inside.watching import line, watch
-from unstall.journal.events import CallbacksTimed, FitBegan
+from unstall.journal.events import CallbacksTimed, FitBegan, FitEnded
 
 PROGRAM = """
     import time, traceback
@@ -53,13 +53,23 @@ PROGRAM = """
         assert "unstall" not in traceback.format_exc(), traceback.format_exc()
     else:
         raise AssertionError("expected the program's own error")
+
+    class Nested(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            other = model_of(1)
+            other.compile("sgd", "mse")
+            other.fit(*data(32), batch_size=32, verbose=0)
+
+    model.fit(*data(64), batch_size=32, epochs=1, verbose=0, callbacks=[Nested()])
 """
 
 
 @pytest.mark.tensorflow
 def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(tmp_path: Path, own_home: Path) -> None:
     journal = watch(PROGRAM, tmp_path, own_home)
-    quick, slow, last = journal.of(FitBegan)
+    quick, slow, last, after = journal.of(FitBegan)  # a fit inside another is none of its own
+    ends = journal.of(FitEnded)
+    assert len(ends) == 3 and ends[-1].at > after.at  # the one that failed ended without a word, and the next is another one
     told = journal.of(CallbacksTimed)
     assert not [event for event in told if quick.at < event.at < slow.at]  # quick callbacks are not worth a word
     timed = [event for event in told if slow.at < event.at < last.at][-1]

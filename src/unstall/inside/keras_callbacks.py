@@ -8,9 +8,11 @@ wait for the device.
 from __future__ import annotations
 
 import math
+import sys
+import threading
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Optional
 
 from unstall.inside.callback_times import EACH_BATCH, LONG_S, CallbackTimes
@@ -32,6 +34,9 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 REST_S = 0.05  # steps that follow the last one sooner than this are only counted, and told together with the next
 
 
+_TRAINERS = ("/trainer.py", "/engine/training.py")  # of Keras, for each backend, and of tf_keras
+
+
 class _Follower:
     def __init__(self, probe: Probe, api: str) -> None:
         self.probe = probe
@@ -44,6 +49,7 @@ class _Follower:
         self.is_between_steps = False  # callbacks of a batch are called now
         self.other_began = 0.0
         self.times = CallbackTimes(probe)
+        self.fits = 0  # that have begun and not ended: more than one where a callback trains another model
 
     def follow(self, callback_list: type) -> None:
         hooks = {
@@ -155,6 +161,11 @@ class _Follower:
         self.rested.clear()
         self.is_between_steps = False
         self.rests_until = 0.0
+        if self.fits and self.probe.training_thread == threading.get_ident() and _fits_on_the_stack() <= 1:
+            for _ in range(self.fits):
+                self.probe.fit_was_left()
+            self.fits = 0
+        self.fits += 1
         if self.probe.fit_depth == 0:
             self.times.begin()
         self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
@@ -170,6 +181,7 @@ class _Follower:
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
         if self.probe.fit_depth == 1:
             self.times.tell(at_last=True)
+        self.fits = max(0, self.fits - 1)
         self.probe.fit_ended()
 
     def epoch_begin(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
@@ -236,6 +248,16 @@ class _Follower:
         self.probe.other_step("predict", self.other_began)
 
 
+def _fits_on_the_stack() -> int:
+    """How many calls of a framework's `fit` this thread is in."""
+    count = 0
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None:
+        count += frame.f_code.co_name == "fit" and frame.f_code.co_filename.endswith(_TRAINERS)
+        frame = frame.f_back
+    return count
+
+
 def _model(callbacks: Any) -> Any:
     return getattr(callbacks, "_model", None) or getattr(callbacks, "model", None)
 
@@ -246,8 +268,6 @@ def _whole(value: Any) -> Optional[int]:
 
 
 def _backend(api: str) -> str:
-    import sys
-
     if api == "tf_keras":
         return "tensorflow"
     keras = sys.modules.get("keras")

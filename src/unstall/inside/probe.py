@@ -146,21 +146,30 @@ class Probe:
             self.shield.call(getattr(hook, "__name__", "fit probe"), hook, model)
 
     def fit_ended(self) -> None:
+        if self._end_fit():
+            now = time.monotonic()
+            self.emit(FitEnded(at=time.time(), seconds=now - self._fit_began_at, steps=self.train.done))
+
+    def fit_was_left(self) -> None:
+        """By an error that the program has caught: nobody told of its end, and the next one is none inside of it."""
+        self._end_fit()
+
+    def _end_fit(self) -> bool:
+        """Whether it was the outermost."""
         if self.fit_depth == 0:
-            return
+            return False
         self.fit_depth -= 1
         if self.fit_depth:
-            return
+            return False
         if self.settle is not None:
             self.settle()
             self.settle = self.read_loss = None
-        now = time.monotonic()
-        self.train.flush(now)
+        self.train.flush(time.monotonic())
         for hook in self.on_fit_end:
             self.shield.call(getattr(hook, "__name__", "fit end"), hook)
         for name in ("first_step", "train", "fit"):
             self.phase_ended(name)
-        self.emit(FitEnded(at=time.time(), seconds=now - self._fit_began_at, steps=self.train.done))
+        return True
 
     def epoch_began(self, epoch: int) -> None:
         self.epoch = epoch

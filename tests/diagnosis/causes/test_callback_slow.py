@@ -26,9 +26,12 @@ def examined(*rows: dict[str, Any], calls: int = 100, of_s: float = 30.0, events
     return callback_slow.examine(journal(started(), steps(0, 100, at=59), *events, timed, now=61))
 
 
-def looks(*inner: Frame, call: str, times: int = 4) -> tuple[Event, ...]:
+def looks(*inner: Frame, call: str, times: int = 4, active: bool = False) -> tuple[Event, ...]:
     thread = main(
-        *inner, py("train.py", "Draw.on_train_batch_end", 23), lib("keras/src/callbacks/callback_list.py", "on_train_batch_end")
+        *inner,
+        py("train.py", "Draw.on_train_batch_end", 23),
+        lib("keras/src/callbacks/callback_list.py", "on_train_batch_end"),
+        active=active,
     )
     samples = [stacks(thread, at=40 + number) for number in range(times)]
     return (*samples, *(kernel(sleeper(call=call), at=40.1 + number) for number in range(times)))
@@ -48,6 +51,11 @@ def test_found_where_stacks_show_what_it_waits_for() -> None:
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY
     assert "in which it waits for the network" in verdict.summary
     assert any("4 of 4 looks into it found it at train.py:23" in evidence.claim for evidence in verdict.evidence)
+
+
+def test_found_where_a_crowded_machine_leaves_it_little_of_the_cpu() -> None:
+    verdict = examined(row(20.0, cpu_s=5.0), events=looks(call="running", active=True))
+    assert isinstance(verdict, Found) and "in which it computes" in verdict.summary
 
 
 def test_calls_that_could_not_be_timed_count_as_those_that_were() -> None:

@@ -10,8 +10,8 @@ How we know
 -----------
 Where callbacks together take long, each is timed by itself, without the validations, predictions and saves in it (those are told
 apart). One of them takes more than the share below of the time, over several calls, and also without its longest one. It works,
-as the CPU time of the thread that trains says, or the stacks show what it waits for. One that only sleeps does so because it is
-meant to, and is not called slow.
+as the CPU time of the thread that trains says or the stacks show, or these show what it waits for. One that only sleeps does so
+because it is meant to, and is not called slow.
 
 When this is wrong
 ------------------
@@ -42,7 +42,7 @@ MOST_OF_IT = 0.6  # from here on it is certain
 LEAST_SLOW_S = 8.0  # what costs less in all is not worth a word
 FEWEST_CALLS = 3  # that were timed
 WORKS_SHARE = 0.5  # of a callback's time on the CPU: it works
-FEWEST_SEEN = 3  # stack samples that show what a callback waits for; more of them than show a sleep
+FEWEST_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
 SEEN_TOGETHER_S = 2.0  # a look at stacks and one at the kernel's account belong together
 
 _WHEN = {"on_train_batch_end": "after each batch", "on_epoch_begin": "before each epoch", "on_epoch_end": "after each epoch"}
@@ -70,6 +70,7 @@ class Seen:
     sample: StackSampled
     frames: list[Frame]
     awaits: str | None
+    works: bool  # on a core, or ready for one that others use
 
 
 def examine(journal: Journal) -> Verdict:
@@ -82,9 +83,9 @@ def examine(journal: Journal) -> Verdict:
     if slow is None or slow.seconds < LEAST_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
         return Clear("no callback takes a large part of the time")
     seen = _seen(journal, timed, slow)
-    awaits = _awaited(seen)
-    if slow.works or awaits is not None:
-        return _found(journal, timed, slow, seen, awaits)
+    works, awaits = slow.works or _is_seen_to_work(seen), _awaited(seen)
+    if works or awaits is not None:
+        return _found(journal, timed, slow, seen, "computes" if works else f"waits for {awaits}")
     if journal.since(StackSampled, timed.at - timed.seconds):
         return Clear(f"nothing shows that {slow.name} works, or waits for something else than time to pass")
     return Unknown(f"what the callback {slow.name} waits for: no stacks were sampled")
@@ -119,7 +120,8 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: Slow) -> list[Seen]:
             continue
         near = [look for look in looks if 0 <= look.at - sample.at < SEEN_TOGETHER_S and look.pid == sample.pid]
         told = find(near[0], thread["id"]) if near else None
-        result.append(Seen(sample, frames, waits_for(thread, str(told["call"]) if told and told.get("call") else None)))
+        call = str(told["call"]) if told and told.get("call") else None
+        result.append(Seen(sample, frames, waits_for(thread, call), thread["active"] or call == "running"))
     return result
 
 
@@ -130,6 +132,12 @@ def _is_of(slow: Slow, frame: Frame) -> bool:
     return frame["function"].rpartition(".")[2] in names and frame["file"] == file
 
 
+def _is_seen_to_work(seen: list[Seen]) -> bool:
+    """On a crowded machine it gets little of the CPU, and yet it is no rest that it takes."""
+    count = sum(each.works for each in seen)
+    return count >= FEWEST_SEEN and count > len(seen) / 2
+
+
 def _awaited(seen: list[Seen]) -> str | None:
     """What most looks show it waiting for; None where they show no such thing, or a sleep."""
     told = Counter(each.awaits for each in seen if each.awaits is not None)
@@ -138,9 +146,8 @@ def _awaited(seen: list[Seen]) -> str | None:
     return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(FEWEST_SEEN, sleeps + 1) else None
 
 
-def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen], awaits: str | None) -> Found:
+def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen], does: str) -> Found:
     folder = program_folder(journal)
-    does = "computes" if slow.works else f"waits for {awaits}"
     whose = "Your" if slow.place else "The"
     when = _WHEN.get(slow.hook, "each time")
     claim = f"{slow.hook} of {slow.name} took about {slow.each_s:.2g} s each of {slow.calls:,} times"
