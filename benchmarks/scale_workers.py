@@ -115,7 +115,8 @@ class Worker:
     def stalls(self, since: float, is_blocked: bool) -> Iterator[tuple[float, list[Event]]]:
         """What its watcher writes, and how long after the last sign of progress."""
         began = PATIENCE["train"].idle_s + self.draw.uniform(0, 2 * TICK_S)
-        stall = StallBegan(phase="train", step=self.step, since=since, usual_s=0.1, limit_s=PATIENCE["train"].idle_s)
+        step = round(10 * since) % 10**6  # in lock-step all are in the same
+        stall = StallBegan(phase="train", step=step, since=since, usual_s=0.1, limit_s=PATIENCE["train"].idle_s)
         yield began, [stall]
         looks: list[Event] = [ThreadsSeen(pid=1, threads=KERNEL), StackSampled(pid=1, threads=LOCKED if is_blocked else REDUCES)]
         for look in range(STALL_SAMPLES):
