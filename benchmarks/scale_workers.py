@@ -112,10 +112,9 @@ class Worker:
         else:
             self.watcher.write(StackSampled(at=now, pid=1, seconds=0.05, threads=MOVES))
 
-    def stalls(self, since: float, is_blocked: bool) -> Iterator[tuple[float, list[Event]]]:
+    def stalls(self, step: int, since: float, is_blocked: bool) -> Iterator[tuple[float, list[Event]]]:
         """What its watcher writes, and how long after the last sign of progress."""
         began = PATIENCE["train"].idle_s + self.draw.uniform(0, 2 * TICK_S)
-        step = round(10 * since) % 10**6  # in lock-step all are in the same
         stall = StallBegan(phase="train", step=step, since=since, usual_s=0.1, limit_s=PATIENCE["train"].idle_s)
         yield began, [stall]
         looks: list[Event] = [ThreadsSeen(pid=1, threads=KERNEL), StackSampled(pid=1, threads=LOCKED if is_blocked else REDUCES)]
@@ -162,10 +161,11 @@ class Schedule:
             return
         self._stopped_at = float((self._folder / "stop").read_text())
         since = time.time() - now + self._stopped_at
+        step = int(10 * self._stopped_at)  # in lock-step all are in the same
         for place, worker in enumerate(self._workers):
             if self._is_gone(worker):
                 continue
-            for number, (after, events) in enumerate(worker.stalls(since, worker.number == self._stops)):
+            for number, (after, events) in enumerate(worker.stalls(step, since, worker.number == self._stops)):
                 self._later[place, number] = events
                 heapq.heappush(self._due, (self._stopped_at + after, place, "stall", number))
 
