@@ -52,9 +52,16 @@ def measure(size: int, kind: str, seconds: float, writers: int, rates: str) -> d
     named = figures.pop("named")
     is_right = named == [f"2026-01-01-000000-train-worker{stops}"]
     return {
-        "workers": size, "kind": kind, "rates": rates, "is_right": is_right, "named": named[:3], **figures, "journals_mib": size_bytes / 2**20,
-        "simulated_late_s": late, "load_average": os.getloadavg()[0],
-    }  # fmt: skip
+        "workers": size,
+        "kind": kind,
+        "rates": rates,
+        "is_right": is_right,
+        "named": named[:3],
+        **figures,
+        "journals_mib": size_bytes / 2**20,
+        "simulated_late_s": late,
+        "load_average": os.getloadavg()[0],
+    }
 
 
 def start_workers(folder: Path, size: int, more: list[str], writers: int) -> list[subprocess.Popen[bytes]]:
@@ -108,17 +115,29 @@ def cpu_s(process: psutil.Process) -> float:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    print("| workers | rates | stopped by | named | after | CPU while all train | CPU to name | memory | journals | load |")
+    names = (
+        "workers",
+        "rates",
+        "stopped by",
+        "named",
+        "after",
+        "simulation late",
+        "CPU while all train",
+        "CPU to name",
+        "memory",
+    )
+    print(f"| {' | '.join((*names, 'load'))} |")
     print("| ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in rows:
         after = "never" if row["named_after_s"] is None else f"{row['named_after_s']:.1f} s"
         named = "rightly" if row["is_right"] else "WRONGLY"
         spent = row.get("cpu_s_to_name")
-        print(
-            f"| {row['workers']:,} | {row['rates']} | {row['kind']} | {named} | {after} | {100 * row['cpu_cores']:.1f} % of a core | "
-            f"{'' if spent is None else f'{spent:.1f} s'} | {row['rss_mib']:.0f} MiB | {row['journals_mib']:.0f} MiB | "
-            f"{row['load_average']:.1f} |"
-        )
+        cells = [
+            f"{row['workers']:,}", row["rates"], row["kind"], named, after, f"{row['simulated_late_s']:.1f} s",
+            f"{100 * row['cpu_cores']:.1f} % of a core", "" if spent is None else f"{spent:.1f} s", f"{row['rss_mib']:.0f} MiB",
+            f"{row['load_average']:.0f}",
+        ]  # fmt: skip
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:

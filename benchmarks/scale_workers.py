@@ -3,10 +3,10 @@
     python -m benchmarks.scale_workers FOLDER FIRST LAST OF STOPS KIND RATES
 
 RATES are those of a run's first five minutes ("early": each second a group of steps, a sample of the host every 3 s, of the
-card every 5 s, a stack every 15 s), or of one that has gone well for longer ("calm": 5, 15, 20 and 120 s). The file `stop` in the folder says when worker STOPS stops: "gone",
-its machine is off and writes nothing more; or "stuck", its program waits for a lock and its watcher says so. All others
-then wait in a collective operation, and their watchers write what they write then: the stall, three samples of stacks and
-threads, a native one, a verdict.
+card every 5 s, a stack every 15 s), or of one that has gone well for longer ("calm": 5, 15, 20 and 120 s). The file `stop`
+in the folder says when worker STOPS stops: "gone", its machine is off and writes nothing more; or "stuck", its program
+waits for a lock and its watcher says so. All others then wait in a collective operation, and their watchers write what they
+write then: the stall, three samples of stacks and threads, a native one, a verdict.
 """
 
 from __future__ import annotations
