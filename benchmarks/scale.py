@@ -1,6 +1,6 @@
 """What it costs to follow very many workers, and how soon the one that stopped is named.
 
-    python -m benchmarks.scale [--sizes 10 100 1000 10000] [--kinds gone stuck] [--seconds 20] [--writers 4]
+    python -m benchmarks.scale [--sizes 10 100 1000 10000] [--kinds gone stuck] [--rates early] [--seconds 20] [--writers 4]
                                [--out benchmarks/results/scale.json]
 
 The supervising side is `unstall diagnose FOLDER --follow`, as it is; the workers are simulated
@@ -27,13 +27,13 @@ SETTLES_S = 6.0
 MOST_TO_NAME_S = 90.0
 
 
-def measure(size: int, kind: str, seconds: float, writers: int) -> dict[str, Any]:
+def measure(size: int, kind: str, seconds: float, writers: int, rates: str) -> dict[str, Any]:
     stops = size // 3
     with tempfile.TemporaryDirectory(prefix="unstall-scale-") as temporary:
         folder = Path(temporary)
         runs, told = folder / "runs", folder / "told.json"
         runs.mkdir()
-        workers = start_workers(folder, size, stops, kind, min(writers, size))
+        workers = start_workers(folder, size, [str(stops), kind, rates], min(writers, size))
         try:
             wait_for(folder, "ready-*", min(writers, size))
             command = [sys.executable, "-m", "unstall", "diagnose", f"{runs}/", "--follow", "--json", str(told)]
@@ -52,16 +52,23 @@ def measure(size: int, kind: str, seconds: float, writers: int) -> dict[str, Any
     named = figures.pop("named")
     is_right = named == [f"2026-01-01-000000-train-worker{stops}"]
     return {
-        "workers": size, "kind": kind, "is_right": is_right, "named": named[:3], **figures, "journals_mib": size_bytes / 2**20,
-        "simulated_late_s": late, "load_average": os.getloadavg()[0],
-    }  # fmt: skip
+        "workers": size,
+        "kind": kind,
+        "rates": rates,
+        "is_right": is_right,
+        "named": named[:3],
+        **figures,
+        "journals_mib": size_bytes / 2**20,
+        "simulated_late_s": late,
+        "load_average": os.getloadavg()[0],
+    }
 
 
-def start_workers(folder: Path, size: int, stops: int, kind: str, writers: int) -> list[subprocess.Popen[bytes]]:
+def start_workers(folder: Path, size: int, more: list[str], writers: int) -> list[subprocess.Popen[bytes]]:
     started = []
     for number in range(writers):
         first, last = size * number // writers, size * (number + 1) // writers
-        part = [str(folder), str(first), str(last), str(size), str(stops), kind]
+        part = [str(folder), str(first), str(last), str(size), *more]
         started.append(subprocess.Popen([sys.executable, "-m", "benchmarks.scale_workers", *part]))
     return started
 
@@ -108,23 +115,36 @@ def cpu_s(process: psutil.Process) -> float:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    print("| workers | stopped by | named | after | CPU while all train | CPU to name | memory | journals | load |")
-    print("| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    names = (
+        "workers",
+        "rates",
+        "stopped by",
+        "named",
+        "after",
+        "simulation late",
+        "CPU while all train",
+        "CPU to name",
+        "memory",
+    )
+    print(f"| {' | '.join((*names, 'load'))} |")
+    print("| ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in rows:
         after = "never" if row["named_after_s"] is None else f"{row['named_after_s']:.1f} s"
         named = "rightly" if row["is_right"] else "WRONGLY"
         spent = row.get("cpu_s_to_name")
-        print(
-            f"| {row['workers']:,} | {row['kind']} | {named} | {after} | {100 * row['cpu_cores']:.1f} % of a core | "
-            f"{'' if spent is None else f'{spent:.1f} s'} | {row['rss_mib']:.0f} MiB | {row['journals_mib']:.0f} MiB | "
-            f"{row['load_average']:.1f} |"
-        )
+        cells = [
+            f"{row['workers']:,}", row["rates"], row["kind"], named, after, f"{row['simulated_late_s']:.1f} s",
+            f"{100 * row['cpu_cores']:.1f} % of a core", "" if spent is None else f"{spent:.1f} s", f"{row['rss_mib']:.0f} MiB",
+            f"{row['load_average']:.0f}",
+        ]  # fmt: skip
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000, 10000])
     parser.add_argument("--kinds", nargs="+", choices=["gone", "stuck"], default=["gone", "stuck"])
+    parser.add_argument("--rates", choices=["early", "calm"], default="early", help="of a run's first five minutes, or later")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/scale.json"))
@@ -132,7 +152,7 @@ def main() -> None:
     rows = []
     for size in wishes.sizes:
         for kind in wishes.kinds:
-            rows.append(measure(size, kind, wishes.seconds, wishes.writers))
+            rows.append(measure(size, kind, wishes.seconds, wishes.writers, wishes.rates))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
             command = " ".join(["python -m benchmarks.scale", *sys.argv[1:]])
             wishes.out.write_text(json.dumps({"command": command, "cores": os.cpu_count(), "rows": rows}, indent=1) + "\n")

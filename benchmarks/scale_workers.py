@@ -1,12 +1,12 @@
 """Simulated workers: they write what a worker and its watcher write, with the journal's own writer, at their rates.
 
-    python -m benchmarks.scale_workers FOLDER FIRST LAST OF STOPS KIND
+    python -m benchmarks.scale_workers FOLDER FIRST LAST OF STOPS KIND RATES
 
-Each second a group of steps; a sample of the host every 3 s, of the card every 5 s, a stack every 15 s, as in the first
-minutes of a run (later all of it comes more seldom). The file `stop` in the folder says when worker STOPS stops: "gone",
-its machine is off and writes nothing more; or "stuck", its program waits for a lock and its watcher says so. All others
-then wait in a collective operation, and their watchers write what they write then: the stall, three samples of stacks and
-threads, a native one, a verdict.
+RATES are those of a run's first five minutes ("early": each second a group of steps, a sample of the host every 3 s, of the
+card every 5 s, a stack every 15 s), or of one that has gone well for longer ("calm": 5, 15, 20 and 120 s). The file `stop`
+in the folder says when worker STOPS stops: "gone", its machine is off and writes nothing more; or "stuck", its program
+waits for a lock and its watcher says so. All others then wait in a collective operation, and their watchers write what they
+write then: the stall, three samples of stacks and threads, a native one, a verdict.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ from unstall.journal.writer import JournalWriter
 from unstall.supervisor.clocks import PATIENCE
 from unstall.supervisor.watch import STALL_SAMPLE_EVERY_S, STALL_SAMPLES, TICK_S
 
-EVERY_S = {"steps": 1.0, "host": 3.0, "device": 5.0, "profile": 15.0}
+EVERY_S = {
+    "early": {"steps": 1.0, "host": 3.0, "device": 5.0, "profile": 15.0},
+    "calm": {"steps": 5.0, "host": 15.0, "device": 20.0, "profile": 120.0},
+}
 NATIVE_TAKES_S = 3.0
 COORDINATOR = "10.0.0.1:1234"
 WAITS, BLOCKED = ("collective_stuck", "train.py:36"), ("lock_deadlock", "loader.py:43")
@@ -112,10 +115,10 @@ class Worker:
         else:
             self.watcher.write(StackSampled(at=now, pid=1, seconds=0.05, threads=MOVES))
 
-    def stalls(self, since: float, is_blocked: bool) -> Iterator[tuple[float, list[Event]]]:
+    def stalls(self, step: int, since: float, is_blocked: bool) -> Iterator[tuple[float, list[Event]]]:
         """What its watcher writes, and how long after the last sign of progress."""
         began = PATIENCE["train"].idle_s + self.draw.uniform(0, 2 * TICK_S)
-        stall = StallBegan(phase="train", step=self.step, since=since, usual_s=0.1, limit_s=PATIENCE["train"].idle_s)
+        stall = StallBegan(phase="train", step=step, since=since, usual_s=0.1, limit_s=PATIENCE["train"].idle_s)
         yield began, [stall]
         looks: list[Event] = [ThreadsSeen(pid=1, threads=KERNEL), StackSampled(pid=1, threads=LOCKED if is_blocked else REDUCES)]
         for look in range(STALL_SAMPLES):
@@ -130,15 +133,16 @@ class Worker:
 class Schedule:
     """What is due next, of all workers of this process."""
 
-    def __init__(self, workers: list[Worker], folder: Path, stops: int, kind: str) -> None:
+    def __init__(self, workers: list[Worker], folder: Path, stops: int, kind: str, rates: str) -> None:
         self._workers, self._folder, self._stops, self._kind = workers, folder, stops, kind
+        self._every_s = EVERY_S[rates]
         self._due: list[tuple[float, int, str, int]] = []
         self._later: dict[tuple[int, int], list[Event]] = {}
         self._stopped_at: float | None = None
         self.latest_s = 0.0  # a machine that is too busy simulates too few
         now = time.monotonic()
         for place, worker in enumerate(workers):
-            for name, every_s in EVERY_S.items():
+            for name, every_s in self._every_s.items():
                 heapq.heappush(self._due, (now + worker.draw.uniform(0, every_s), place, name, 0))
 
     def run(self) -> None:
@@ -161,10 +165,11 @@ class Schedule:
             return
         self._stopped_at = float((self._folder / "stop").read_text())
         since = time.time() - now + self._stopped_at
+        step = int(10 * self._stopped_at)  # in lock-step all are in the same
         for place, worker in enumerate(self._workers):
             if self._is_gone(worker):
                 continue
-            for number, (after, events) in enumerate(worker.stalls(since, worker.number == self._stops)):
+            for number, (after, events) in enumerate(worker.stalls(step, since, worker.number == self._stops)):
                 self._later[place, number] = events
                 heapq.heappush(self._due, (self._stopped_at + after, place, "stall", number))
 
@@ -182,16 +187,16 @@ class Schedule:
             return
         if not worker.is_stalled or (name in {"host", "device"} and not self._is_gone(worker)):
             worker.usual(name)
-        heapq.heappush(self._due, (at + EVERY_S[name], place, name, 0))
+        heapq.heappush(self._due, (at + self._every_s[name], place, name, 0))
 
 
 def main() -> None:
-    folder, first, last, of, stops, kind = Path(sys.argv[1]), *map(int, sys.argv[2:6]), sys.argv[6]
+    folder, first, last, of, stops, kind, rates = Path(sys.argv[1]), *map(int, sys.argv[2:6]), *sys.argv[6:8]
     workers = [Worker(number, of, folder / "runs", random.Random(number)) for number in range(first, last)]
     for worker in workers:
         worker.begin()
     (folder / f"ready-{first}").touch()
-    schedule = Schedule(workers, folder, stops, kind)
+    schedule = Schedule(workers, folder, stops, kind, rates)
     schedule.run()
     (folder / f"late-{first}").write_text(f"{schedule.latest_s:.3f}")
 

@@ -52,6 +52,7 @@ def test_the_one_that_has_left_and_the_one_that_has_ended() -> None:
 def test_the_one_that_is_a_step_behind() -> None:
     behind = worker(3, StallBegan(at=T0 + 108, phase="train", step=380, since=T0 + 100), WAITS)
     assert named(waiting(0), waiting(1), waiting(2), behind) == [("worker 3", "behind")]
+    assert named(waiting(0), waiting(1), worker(2, STALL), behind) == []  # one has not been looked at yet
 
 
 def test_nobody_while_nobody_waits() -> None:

@@ -17,6 +17,7 @@ from unstall.cli import json_option
 if TYPE_CHECKING:
     from unstall.crew.crew import Crew
     from unstall.crew.holding import Holding
+    from unstall.crew.roster import Roster
     from unstall.runs import RunFolder
 
 
@@ -117,6 +118,7 @@ def _follow(folder: Path, json_target: str | None) -> None:
     from unstall.cli import answer
     from unstall.crew.following import follow
     from unstall.report.crew_story import tell_crew
+    from unstall.report.progress import shown_progress
 
     told: list[dict[str, Any]] = []
 
@@ -125,9 +127,17 @@ def _follow(folder: Path, json_target: str | None) -> None:
         if json_target != "-":
             answer({"crews": told[-1:], "apart": []}, json_target, _show)
 
-    try:
-        follow(folder, tell)
-    except KeyboardInterrupt:
-        pass  # whoever follows has seen enough
+    with shown_progress() as progress:
+
+        def see(roster: Roster) -> None:
+            if progress is not None:
+                progress(
+                    "workers that stand still", sum(each.stall is not None for each in roster.sightings), len(roster.sightings)
+                )
+
+        try:
+            follow(folder, tell, see)
+        except KeyboardInterrupt:
+            pass  # whoever follows has seen enough
     if json_target:
         answer({"crews": told, "apart": []}, json_target, lambda plain, out: None)

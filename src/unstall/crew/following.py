@@ -15,15 +15,14 @@ from unstall.crew.sighting import Sighting
 LOOK_EVERY_S = 1.0
 
 
-def follow(folder: Path, tell: Callable[[Crew, Holding], None], see: Callable[[Roster], None] | None = None) -> None:
+def follow(folder: Path, tell: Callable[[Crew, Holding], None], see: Callable[[Roster], None]) -> None:
     """`tell` is called when somebody new holds the others; `see` after each look. Ends when every worker has."""
     roster = Roster(folder)
     told: set[frozenset[str]] = set()
     while True:
         began = time.monotonic()
         roster.look()
-        if see is not None:
-            see(roster)
+        see(roster)
         standing = roster.holding()
         for crew, holding in standing:
             sure = None if names(holding) in told else looked_at(holding, folder)

@@ -40,7 +40,7 @@ def who_holds(workers: Sequence[Sighting], now: float) -> Holding | None:
         (_elsewhere(stalled), MOST_SHARE * len(workers)),
         (_silent(going, now), few),
         (_still(stalled), few),
-        (_behind(stalled), MOST_SHARE * len(workers)),
+        (_behind(stalled), few),
     )
     for holders, most in ways:
         if holders and len(holders) <= most:
@@ -87,7 +87,9 @@ def _in_phase(worker: Sighting) -> str:
 
 
 def _behind(stalled: Sequence[Sighting]) -> list[Holder]:
-    """Those that stand in an earlier step than all the others."""
+    """Those that stand in an earlier step than all the others, when each has said that it waits."""
+    if not all(worker.waits_for_others for worker in stalled):
+        return []
     steps = {id(worker): worker.stall.step for worker in stalled if worker.stall is not None and worker.stall.step >= 0}
     if len(steps) < len(stalled) or len(set(steps.values())) < 2:
         return []

@@ -18,7 +18,8 @@ from unstall.journal.reader import Tail
 
 HEAD_BYTES = 2**16  # what a run is stands in its first lines
 TAIL_BYTES = 2**17  # of a journal that was long before it is looked at
-NEW_FILES_EVERY = 5  # looks, in which a folder that seems unchanged is listed all the same: not all file systems tell
+NEW_FILES_EVERY = 5  # looks, in which a folder is asked for new journals, once it has that of a program and of its watcher
+BOTH = 2
 
 
 @dataclass(slots=True)
@@ -85,9 +86,11 @@ class Roster:
             return []
 
     def _find_files(self, worker: _Worker) -> None:
+        if len(worker.files) >= BOTH and self._looks % NEW_FILES_EVERY:
+            return
         try:
             changed_ns = os.stat(worker.path).st_mtime_ns  # noqa: PTH116 - of 10,000 folders: a Path costs more than the call
-            if changed_ns == worker.changed_ns and self._looks % NEW_FILES_EVERY:
+            if changed_ns == worker.changed_ns and self._looks % (4 * NEW_FILES_EVERY):  # not all file systems tell
                 return
             worker.changed_ns = changed_ns
             with os.scandir(worker.path) as entries:

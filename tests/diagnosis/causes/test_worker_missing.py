@@ -10,7 +10,7 @@ from tests.crew.builders import crew, joins, loads, member, trains, waits
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, main, py, started, stuck, three
 from unstall.diagnosis.causes import worker_missing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ClusterSeen, ErrorRaised, Frame, ProcessEnded, SampleFailed
+from unstall.journal.events import ClusterSeen, ErrorRaised, Frame, ProcessEnded, SampleFailed, SignalSent
 
 SETUP = (py("train.py", "setup", 36), py("train.py", "<module>", 39))
 JOINS = {
@@ -116,6 +116,18 @@ def test_of_several_one_that_was_killed_while_the_others_wait_for_it() -> None:
     verdict = worker_missing.examine_crew(crew(member(0, waits()), member(1, killed)))
     assert isinstance(verdict, Found)
     assert verdict.summary.startswith("Worker 1 (host-1) was killed by signal 9 after step 381. 1 of 2 workers are held by that")
+
+
+def test_of_several_that_somebody_ended_together_the_first_to_go_is_no_cause() -> None:
+    """The stall of worker 0 had just been called off when its user pressed Ctrl-C on both."""
+    ended = [SignalSent(at=T0 + 171, signal=15), ProcessEnded(at=T0 + 172, signal=15)]
+    first, second = trains(*ended), joins()
+    second.extend(ended)
+    verdict = worker_missing.examine_crew(crew(member(0, first, 3), member(1, second, 3)))
+    assert isinstance(verdict, Found)
+    assert verdict.details["workers"] == [2]
+    alone = worker_missing.examine_crew(crew(member(0, trains(*ended)), member(1, waits(now=175))))
+    assert isinstance(alone, Found) and alone.details["workers"] == [0]
 
 
 def test_of_several_the_first_that_failed_and_not_those_that_failed_of_it() -> None:

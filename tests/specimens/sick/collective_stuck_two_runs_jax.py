@@ -4,7 +4,7 @@
 # where = "WAITS FOR THE LOCK"
 # framework = "python"
 # ends = "hangs"
-# seconds = 50
+# seconds = 60
 # near = "crew_comes_late_torch"
 # needs = ["two-processes"]
 # workers = 2

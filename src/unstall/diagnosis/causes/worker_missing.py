@@ -35,12 +35,13 @@ from unstall.diagnosis import clusters
 from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, RunStarted
+from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
 WAIT_S = 20.0  # machines of a cluster do not start at the same moment
 SURE_AFTER_S = 60.0  # by then it is more than a slow start
+ENDED_TOGETHER_S = 60.0  # a user or a scheduler that ends a training ends all workers within this time
 SILENT_S = 30.0  # a watcher whose program stands still writes every few seconds, so that by then it or its machine is gone
 
 _DO = (
@@ -140,12 +141,25 @@ def _is_about_others(member: Member) -> bool:
 
 def _left(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
     """Who failed or was killed by itself, while others wait for it or ended of that."""
-    gone = [(member, place) for member, place in placed if place.doing is Doing.LEFT and not _is_about_others(member)]
     held = [(m, p) for m, p in placed if p.waits or (p.doing is Doing.LEFT and _is_about_others(m))]
+    gone = [(m, p) for m, p in placed if p.doing is Doing.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
     if not gone or not held:
         return None
     member, place = min(gone, key=lambda each: each[1].at)
     return _found_crew(crew, [member], f"{_called(member)} {place.words}", place, held, Certainty.CERTAIN)
+
+
+def _were_all_ended(member: Member, held: list[tuple[Member, Place]]) -> bool:
+    """Somebody lost patience with all of them: that one was the first to go is no cause."""
+    asked = [_asked_at(each) for each in (member, *(other for other, _ in held))]
+    return len(held) > 0 and all(abs(at - asked[0]) < ENDED_TOGETHER_S for at in asked)
+
+
+def _asked_at(member: Member) -> float:
+    """When it was asked to end; never, as a number that is near to no other."""
+    sent, ended = member.journal.last(SignalSent), member.journal.last(ProcessEnded)
+    by_us = ended.at if ended is not None and ended.stopped_by_us else None
+    return sent.at if sent is not None else by_us if by_us is not None else float("nan")
 
 
 def _fallen_silent(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
