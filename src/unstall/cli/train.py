@@ -58,7 +58,7 @@ def command(
     from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
+    from unstall.supervisor.beginning import begin, begin_as_guest, going_on_with, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
     if models:
@@ -69,6 +69,9 @@ def command(
         options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
+    guest = engines.guest(os.environ)
+    if guest is not None:
+        sys.exit(_trained(begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)

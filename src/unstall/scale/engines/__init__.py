@@ -59,6 +59,14 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     return None if name == LOCAL else int(engine_module(name).memberships(environ, 1)[0].workers)
 
 
+def guest(environ: Mapping[str, str]) -> int | None:
+    """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
+    if workers_said(environ) is None:
+        return None
+    first = memberships(environ, 1)[0]
+    return None if first.is_first else first.worker
+
+
 def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
     said = workers_said(environ)
