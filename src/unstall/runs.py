@@ -68,6 +68,15 @@ class RunFolder:
         """role: inside (the program) or watcher."""
         return self.path / f"events-{role}-{pid}.jsonl"
 
+    def of_worker(self, worker: int) -> RunFolder:
+        """Where the journal and the pulse of a worker lie: of the first beside the rest, of another in a folder of its own, which
+        is read like that of a run."""
+        return self if worker == 0 else RunFolder(self.workers_path / str(worker))
+
+    @property
+    def workers_path(self) -> Path:
+        return self.path / "workers"
+
     def pulse_path(self, pid: int) -> Path:
         # Mapped memory of a network file can block the program that stores into it.
         if is_remote(self.path) and SHARED_MEMORY.is_dir():
@@ -182,7 +191,7 @@ class RunFolder:
             raise WrongInput(f"'{path}': expected JSON. {error}") from None
         if not isinstance(plain, dict):
             raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
-        return plain
+        return by_newer_names(plain)
 
     # --- of a run that is kept in a bucket, too ---
 
@@ -217,6 +226,13 @@ def write_whole(path: Path, text: str) -> None:
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a run that was begun before a run could have several workers: threads of the input were called so then."""
+    if "workers" not in plain or "input_threads" in plain:
+        return plain
+    return {"input_threads" if name == "workers" else name: value for name, value in plain.items()}
 
 
 def _slug(text: str) -> str:

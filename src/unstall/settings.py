@@ -51,8 +51,9 @@ class Settings:
     remat: bool = setting(False, "compute blocks again when gradients need them, rather than keep their outputs")
     # how
     epochs: int = setting(12, "passes over the data", 1, 1_000_000)
-    batch_size: int = setting(16, "images of one update", 1, 65_536)
-    micro_batch: int | None = setting(None, "images computed at once, gradients being summed up; none: all", 1, 65_536)
+    workers: int = setting(1, "processes that share the images of each update; several need the backend jax", 1, 65_536)
+    batch_size: int = setting(16, "images of one update, of all workers together", 1, 65_536)
+    micro_batch: int | None = setting(None, "images that a worker computes at once, gradients summed up; none: all", 1, 65_536)
     optimizer: Optimizer = setting("sgd", "that applies gradients")
     rate: float = setting(0.01, "the learning rate at its highest", 0.0, 100.0)
     momentum: float = setting(0.9, "of sgd", 0.0, 1.0)
@@ -69,7 +70,7 @@ class Settings:
     evaluate_every_epochs: int = setting(1, "how often the validation data is scored; 0: only at the end", 0)
     stop_after_epochs: int = setting(0, "without a better score the training ends; 0: it does not", 0)
     # input
-    workers: int = setting(0, "threads that read and decode; 0: one for each core", 0, 1024)
+    input_threads: int = setting(0, "threads that read and decode; 0: one for each core", 0, 1024)
     ahead_bytes: int = setting(256 * MIB, "of batches made ahead", 1)
     cache_bytes: int = setting(0, "of decoded images that are kept, in memory or in cache_folder", 0)
     cache_folder: str | None = setting(None, "for decoded images; none: they are kept in memory")
@@ -90,13 +91,48 @@ class Settings:
         kinds = _kinds()
         for each in dataclasses.fields(self):
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), kinds[each.name], each.metadata))
-        if self.micro_batch is not None and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
+        if self.batch_size % self.workers:
+            raise WrongInput(
+                f"batch_size: expected a multiple of workers ({self.workers}), as each takes as many images. "
+                f"Nearest: {_nearest_multiples(self.batch_size, self.workers)}. Received: {self.batch_size}"
+            )
+        if self.micro_batch is None:
+            return
+        if self.workers == 1 and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
             raise WrongInput(f"micro_batch: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch}")
+        if self.batch_share > self.micro_batch and self.batch_share % self.micro_batch:
+            share = f"batch_size / workers ({self.batch_size} / {self.workers} = {self.batch_share})"
+            raise WrongInput(f"micro_batch: expected a divisor of {share}. Received: {self.micro_batch}")
+
+    def of_one_worker(self) -> Settings:
+        """The same for its share of the images: the memory that a worker needs hangs on nothing else."""
+        at_once = None if self.at_once == self.batch_share else self.at_once
+        return dataclasses.replace(self, workers=1, batch_size=self.batch_share, micro_batch=at_once)
+
+    def alone(self) -> Settings:
+        """The same training by one worker: the whole batch, with no more of it at once."""
+        at_once = None if self.at_once == self.batch_size else self.at_once
+        return dataclasses.replace(self, workers=1, micro_batch=at_once)
+
+    @property
+    def batch_share(self) -> int:
+        """Images of an update that are one worker's."""
+        return self.batch_size // self.workers
+
+    @property
+    def at_once(self) -> int:
+        """Images that a worker computes at once. With more workers its share may be less than `micro_batch` allows."""
+        return min(self.micro_batch or self.batch_share, self.batch_share)
 
     @property
     def micro_batches(self) -> int:
-        """Of one update."""
-        return self.batch_size // (self.micro_batch or self.batch_size)
+        """Of one worker, in one update."""
+        return self.batch_share // self.at_once
+
+
+def _nearest_multiples(number: int, of: int) -> str:
+    below = number // of * of
+    return f"{below} or {below + of}" if below else str(of)
 
 
 def names() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from unstall.journal.reader import read_folder
 from unstall.remedies import remedy_names
 from unstall.runs import RunFolder
 from unstall.settings import Settings, changed, from_plain
-from unstall.supervisor.beginning import REMEDIES, begin, going_on_with, planned_changes
+from unstall.supervisor.beginning import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes
 
 WANTED = Settings(batch_size=16)
 
@@ -68,3 +68,21 @@ def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
         begin(WANTED, None, str(tmp_path), {})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert not RunFolder(tmp_path).settings_path.exists()
+
+
+# --- a run whose first worker is on another machine ---
+
+
+def test_a_guest_begins_nothing_and_leaves_what_is_there_alone(tmp_path: Path) -> None:
+    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4})
+    again = begin_as_guest(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
+    assert again == run and from_plain(again.read_settings()) == changed(WANTED, {"micro_batch": 4})
+    assert (run.path / "workers" / "1").is_dir()
+
+
+def test_a_guest_of_a_run_in_a_bucket_keeps_its_own_journal_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    run = begin_as_guest(WANTED, "gs://runs/photos", worker=2)
+    assert run.bucket == "" and run.of_worker(2).bucket == "gs://runs/photos/workers/2"

@@ -7,6 +7,7 @@ ended.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -54,16 +55,30 @@ def command(
     **settings: Any,
 ) -> None:
     from unstall.report import json
+    from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import begin, going_on_with, keep_defects, planned_changes, refuse_contradiction
+    from unstall.supervisor.beginning import (
+        begin,
+        begin_as_guest,
+        going_on_with,
+        keep_defects,
+        planned_changes,
+        refuse_contradiction,
+    )
 
     json.refuse_unwritable(json_target)
     if models:
         return _print_models(json_target)
     options = given(settings)
+    said = engines.workers_said(os.environ)
+    if said is not None:
+        options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
+    guest = engines.guest(os.environ)
+    if guest is not None:
+        sys.exit(_trained(begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)

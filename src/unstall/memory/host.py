@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unstall.settings import Settings
@@ -23,7 +23,7 @@ class HostNeed:
     framework: int
     ahead: int  # batches that are made ahead
     cache: int  # decoded images, where they are kept in memory
-    scratch: int  # of the workers: each has one decoded image, and what it makes of it
+    scratch: int  # of the input threads: each has one decoded image, and what it makes of it
     snapshot: int  # of a checkpoint, while it is written
     device: int  # what the training itself takes, where the cores compute
     limit: int
@@ -32,6 +32,11 @@ class HostNeed:
     @property
     def total(self) -> int:
         return self.framework + self.ahead + self.cache + self.scratch + self.snapshot + self.device
+
+    def of_all(self, workers: int) -> HostNeed:
+        """With so many on this host; only one of them writes a checkpoint."""
+        each = {name: workers * getattr(self, name) for name in ("framework", "ahead", "cache", "scratch", "device")}
+        return replace(self, **each)
 
     @property
     def fits(self) -> bool:
@@ -50,14 +55,14 @@ def host_need(
     largest_pixels: int | None = None,
 ) -> HostNeed:
     """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
-    workers = settings.workers or len(os.sched_getaffinity(0))
+    threads = settings.input_threads or len(os.sched_getaffinity(0))
     canvas = input_bytes // settings.batch_size
     return HostNeed(
         framework=FRAMEWORK_BYTES[backend],
         ahead=max(settings.ahead_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
         cache=0 if settings.cache_folder else settings.cache_bytes,
         # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
-        scratch=workers * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
+        scratch=threads * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
         snapshot=state_bytes,
         device=on_the_cores_bytes,
         limit=limit_bytes(),

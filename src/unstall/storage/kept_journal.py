@@ -14,6 +14,7 @@ from pathlib import Path
 from unstall.storage.bucket_path import BucketPath
 
 FOLDER = "journal"
+WORKERS = "workers"  # each but the first has a folder in it, with journals of its own
 PATTERN = "events-*.jsonl"
 SEGMENT_BYTES = 2**20  # a segment of this size is finished, and another begun
 MOST_READ_BYTES = 8 * 2**20  # at once, of a journal that grows quickly
@@ -29,6 +30,8 @@ class KeptJournals:
     def __init__(self, run: Path, target: BucketPath) -> None:
         self._run, self._target = run, target / FOLDER
         self._journals: dict[str, _Journal] = {}
+        self._whole = target
+        self._workers: dict[str, KeptJournals] = {}
 
     def keep(self) -> None:
         """What is new in all of them."""
@@ -37,6 +40,10 @@ class KeptJournals:
                 self._journals[path.name] = self._begun(path.name)
             while self._grown(path, self._journals[path.name]):
                 pass
+        for folder in sorted((self._run / WORKERS).glob("*")):
+            if folder.name not in self._workers:
+                self._workers[folder.name] = KeptJournals(folder, self._whole / WORKERS / folder.name)
+            self._workers[folder.name].keep()
 
     def _begun(self, name: str) -> _Journal:
         """Of a run that goes on: after the last segment that the bucket has."""
@@ -70,7 +77,11 @@ def segments(folder: BucketPath) -> list[tuple[int, int]]:
 
 
 def fetch_journals(source: BucketPath, run: Path) -> None:
-    """Each as far as the bucket has it; one of which the disk has more stays as it is."""
+    """Each as far as the bucket has it; one of which the disk has more stays as it is. Those of all workers."""
+    for entry in (source / WORKERS).listed() or []:
+        worker = entry.key.rstrip("/").rpartition("/")[2]
+        (run / WORKERS / worker).mkdir(parents=True, exist_ok=True)
+        fetch_journals(source / WORKERS / worker, run / WORKERS / worker)
     for entry in (source / FOLDER).listed() or []:
         folder = source.at(entry.key)
         path = run / folder.name

@@ -90,6 +90,24 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
     return run
 
 
+def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
+    """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
+    machine's journal. What all agree on comes from the first worker, and so does the state."""
+    folder = runs.folder_for(place).absolute() if place else runs.create(settings.model).path
+    run = RunFolder(folder)
+    own = run.of_worker(worker)
+    try:
+        own.path.mkdir(parents=True, exist_ok=True)
+        if not run.settings_path.exists():
+            run.write_settings(as_plain(settings), are_given=True)
+            run.write_settings(as_plain(settings))
+        if place and is_bucket(place):
+            own.keep_in(f"{place.rstrip('/')}/{own.path.relative_to(folder).as_posix()}")
+    except OSError as error:
+        raise NotPermitted(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
+    return run
+
+
 def _reserve(run: RunFolder) -> None:
     """In the bucket, by the settings that must be new there: of two machines that begin the same run one is told so, and a bucket
     that cannot be written shows now rather than after days."""

@@ -81,7 +81,8 @@ def needed_by_weights(settings: Settings) -> dict[str, Any]:
     return {"norm_epsilon": description.settings["norm_epsilon"]}
 
 
-def pipeline(settings: Settings, detector: Detector, data: DataSet) -> Pipeline:
+def pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int = 0) -> Pipeline:
+    """Of that worker's part of each batch."""
     height, width = detector.settings.image_px
     beyond = [row for row in settings.skip_examples if not 0 <= row < len(data.examples)]
     if beyond:
@@ -94,14 +95,16 @@ def pipeline(settings: Settings, detector: Detector, data: DataSet) -> Pipeline:
     return Pipeline(
         data,
         PipelineSettings(
-            batch_size=settings.batch_size,
+            batch_size=settings.batch_share,
+            worker=worker,
+            workers=settings.workers,
             height_px=height,
             width_px=width,
             resize=detector.resize,
             most_boxes=settings.most_boxes,
             augmentations=augmentations(settings.augment),
             seed=settings.seed,
-            workers=settings.workers,
+            input_threads=settings.input_threads,
             ahead_bytes=settings.ahead_bytes,
             cache_bytes=settings.cache_bytes,
             cache_folder=Path(settings.cache_folder) if settings.cache_folder else None,

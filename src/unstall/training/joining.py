@@ -1,0 +1,105 @@
+"""How a worker joins the others of its run, if it has any: they meet, then the backend takes over."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from unstall.backends import meeting
+from unstall.journal.events import WorkerJoined, WorkersAwaited
+from unstall.report.training_line import say
+from unstall.scale import rendezvous
+from unstall.scale.company import Company
+from unstall.scale.membership import Membership
+from unstall.scale.rendezvous import Awaited
+from unstall.settings import Settings, as_plain, changed
+from unstall.training import telling
+from unstall.training.interruption import Interrupted, Interruption
+
+TELL_EVERY_S = 5.0
+SAY_AFTER_S = 20.0
+PR_SET_PDEATHSIG = 1
+# What may be another on each machine: where things lie, and how they are read and kept.
+OWN = (
+    "data", "labels", "validation", "weights", "cache_folder", "input_threads", "ahead_bytes", "cache_bytes", "tensorboard",
+    "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "most_repairs",
+)  # fmt: skip
+
+
+def joined(who: Membership, settings: Settings, interruption: Interruption) -> tuple[Company, Settings]:
+    """And the settings that all have agreed on. In the main thread, before the backend starts."""
+    if who.is_alone:
+        return Company(who), settings
+    end_with_parent()
+    met = rendezvous.meet(who, card(settings), agreed, Patience(who))
+    channel = meeting.join(who, met)
+    interruption.listen_again()
+    event = WorkerJoined(
+        at=time.time(),
+        worker=who.worker,
+        of=who.workers,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        coordinator=who.coordinator,
+        seconds=met.seconds,
+        met_at=met.at,
+    )
+    telling.tell(event)
+
+    def alive() -> None:
+        telling.alive()
+        if interruption.is_asked:
+            raise Interrupted
+
+    return Company(who, channel, alive), changed(settings, met.agreed)
+
+
+def card(settings: Settings) -> dict[str, Any]:
+    """What must be the same for all, or they would not compute the same program; and the settings that this one has."""
+    versions = {f"version of {name}": version for name, version in meeting.versions().items()}
+    return {"same": versions, "settings": as_plain(settings)}
+
+
+def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
+    """The settings for all: those of worker 0, where plans may have changed them, but for what is each machine's own. No worker
+    computes more images at once than any other can."""
+    settings = {name: value for name, value in cards[0]["settings"].items() if name not in OWN}
+    sizes = [each["settings"]["micro_batch"] for each in cards if each["settings"]["micro_batch"]]
+    return {**settings, "micro_batch": min(sizes, default=None)}
+
+
+class Patience:
+    """Tells now and then who is waited for."""
+
+    def __init__(self, who: Membership) -> None:
+        self._who, self._told_at, self._has_said = who, 0.0, False
+
+    def __call__(self, awaited: Awaited) -> None:
+        if awaited.seconds - self._told_at < TELL_EVERY_S:
+            return
+        self._told_at = awaited.seconds
+        who, missing = self._who, list(awaited.missing)
+        event = WorkersAwaited(
+            at=time.time(),
+            worker=who.worker,
+            of=who.workers,
+            missing=missing,
+            coordinator=who.coordinator,
+            why=awaited.why,
+            seconds=awaited.seconds,
+        )
+        telling.tell(event)
+        if awaited.seconds >= SAY_AFTER_S and missing and not self._has_said:
+            self._has_said = True
+            waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
+            numbers = ", ".join(str(number) for number in missing)
+            say(f"unstall: {waited} worker {numbers} of {who.workers}. {awaited.why}".rstrip())
+
+
+def end_with_parent() -> None:
+    """Whoever has started this worker watches it; when that process is gone, however it went, this one saves and ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
