@@ -57,7 +57,9 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
-    settings = Settings(batch_size=1, height_px=height, width_px=width, most_boxes=MOST_BOXES, for_training=False, workers=1)
+    settings = Settings(
+        batch_size=1, height_px=height, width_px=width, most_boxes=MOST_BOXES, for_training=False, input_threads=1
+    )
     with Pipeline(chosen, settings).batches() as stream:
         columns = [(each.images.copy(), each.boxes.copy(), each.classes.copy(), each.mask.copy()) for each in stream]
     images, boxes, classes, mask = (np.concatenate(column) for column in zip(*columns, strict=True))

@@ -45,7 +45,7 @@ TRAIN = Variant(
     "train",
     "",
     settings=(("shapes", "160"), ("epochs", "1"), ("batch_size", "8"), ("evaluate_every_epochs", "0"), ("warm_up_steps", "5"),
-              ("most_repairs", "0"), ("backend", "jax"), ("workers", "1"), ("tensorboard", "false")),
+              ("most_repairs", "0"), ("backend", "jax"), ("input_threads", "1"), ("tensorboard", "false")),
 )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ PAIRS = [
     Pair("another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.85 * 2**30)),
          ("another process holds 2.85 of 3 GiB",), ("foreign",)),
     _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
-    Pair("trained, rate and workers", TRAIN, _set(TRAIN, rate="3.0", workers="2"), ("rate 0.01 → 3", "workers"),
+    Pair("trained, rate and input_threads", TRAIN, _set(TRAIN, rate="3.0", input_threads="2"), ("rate 0.01 → 3", "input_threads"),
          ("learning_rate",)),
 ]  # fmt: skip
 IDENTICAL = {"images": IMAGES, "wide": WIDE, "files": FILES, "boxes": BOXES, "loop": LOOP, "train": TRAIN}

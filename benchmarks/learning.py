@@ -51,7 +51,7 @@ def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> A
         Settings(
             batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, most_boxes=10,
             for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
-            workers=1,
+            input_threads=1,
         ),
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def settings(backend: str, data: Path, epochs: int) -> Settings:
             "evaluate_every_epochs": 0,
             "tensorboard": False,
             "most_repairs": 1000,
-            "workers": 1,
+            "input_threads": 1,
             "seed": 3,
         }
     )

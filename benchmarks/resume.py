@@ -35,7 +35,7 @@ TIMES = ("learn_s", "wait_s", "score_s")  # columns of the history that no two r
 MOST_LIFE_S = 600.0
 TINY = Settings(
     shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,
-    optimizer="adamw", rate=2e-3, average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=5, workers=1,
+    optimizer="adamw", rate=2e-3, average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=5, input_threads=1,
     most_boxes=10, checkpoint_every_steps=7, tensorboard=False,
 )  # fmt: skip
 

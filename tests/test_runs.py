@@ -21,6 +21,13 @@ def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["settings-given.json", "settings.json"]
 
 
+def test_settings_of_a_run_that_was_begun_when_workers_were_threads_are_still_read(tmp_path: Path) -> None:
+    old = as_plain(Settings(input_threads=3))
+    old["workers"] = old.pop("input_threads")
+    RunFolder(tmp_path).write_settings(old)
+    assert from_plain(RunFolder(tmp_path).read_settings()) == Settings(input_threads=3)
+
+
 def test_a_folder_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match=r"is no run of `unstall train`: settings\.json"):
         RunFolder(tmp_path).read_settings()

@@ -181,7 +181,7 @@ class RunFolder:
             raise WrongInput(f"'{path}': expected JSON. {error}") from None
         if not isinstance(plain, dict):
             raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
-        return plain
+        return by_newer_names(plain)
 
     # --- of a run that is kept in a bucket, too ---
 
@@ -216,6 +216,13 @@ def write_whole(path: Path, text: str) -> None:
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a run that was begun before a run could have several workers: threads of the input were called so then."""
+    if "workers" not in plain or "input_threads" in plain:
+        return plain
+    return {"input_threads" if name == "workers" else name: value for name, value in plain.items()}
 
 
 def _slug(text: str) -> str:

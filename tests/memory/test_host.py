@@ -11,7 +11,7 @@ MIB = 2**20
 
 
 def test_everything_that_is_held_is_in_the_sum() -> None:
-    settings = Settings(workers=3, ahead_bytes=100 * MIB, cache_bytes=50 * MIB, batch_size=10)
+    settings = Settings(input_threads=3, ahead_bytes=100 * MIB, cache_bytes=50 * MIB, batch_size=10)
     need = host_need(settings, "jax", input_bytes=10 * MIB, state_bytes=7 * MIB, largest_pixels=1_000_000)
     assert (need.ahead, need.cache, need.snapshot) == (100 * MIB, 50 * MIB, 7 * MIB)
     assert need.scratch == 3 * (6 * 1_000_000 + 2 * MIB)
@@ -28,7 +28,7 @@ def test_two_batches_are_there_even_where_none_may_be_made_ahead() -> None:
 
 
 def test_an_image_that_nobody_has_seen_is_a_photograph() -> None:
-    assert host_need(Settings(workers=1), "torch", 0, 0).scratch == 6 * USUAL_PIXELS
+    assert host_need(Settings(input_threads=1), "torch", 0, 0).scratch == 6 * USUAL_PIXELS
 
 
 def test_a_training_on_the_cores_is_in_the_sum() -> None:

@@ -22,7 +22,7 @@ from unstall.memory.planning import ERRORS, plan, source_for
 from unstall.settings import Settings, changed
 
 GIB, MIB = 2**30, 2**20
-SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, workers=1)
+SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, input_threads=1)
 H200 = devices.named("h200")
 CORES = devices.named("cpu")
 

@@ -27,7 +27,7 @@ def some_settings(draw: st.DrawFn) -> Settings:
         micro_batch=draw(st.none() | st.sampled_from(divisors)),
         remat=draw(st.booleans()),
         rate=draw(st.floats(1e-6, 1.0)),
-        workers=draw(st.integers(0, 16)),
+        input_threads=draw(st.integers(0, 16)),
         ahead_bytes=draw(st.integers(MIB, GIB)),
         cache_bytes=draw(st.sampled_from([0, GIB])),
         skip_examples=tuple(draw(st.sets(st.integers(0, 40), max_size=4))),

@@ -1,4 +1,4 @@
-"""Caches, queues and workers made smaller, until there is nothing left to shrink."""
+"""Caches, queues and threads made smaller, until there is nothing left to shrink."""
 
 from tests.remedies.builders import fault
 from unstall.plans import Kind
@@ -11,8 +11,8 @@ HOST = Kind.HOST_MEMORY
 def test_all_that_the_input_holds_is_made_smaller_at_once() -> None:
     planned = plan(fault(HOST, cache_bytes=4 * GIB, ahead_bytes=256 * MIB, cores=8))
     assert planned is not None
-    assert planned.change == {"cache_bytes": 0, "ahead_bytes": 64 * MIB, "workers": 4}
-    assert planned.undo == {"cache_bytes": 4 * GIB, "ahead_bytes": 256 * MIB, "workers": 0}
+    assert planned.change == {"cache_bytes": 0, "ahead_bytes": 64 * MIB, "input_threads": 4}
+    assert planned.undo == {"cache_bytes": 4 * GIB, "ahead_bytes": 256 * MIB, "input_threads": 0}
 
 
 def test_images_kept_on_disk_take_no_memory() -> None:
@@ -22,4 +22,4 @@ def test_images_kept_on_disk_take_no_memory() -> None:
 
 
 def test_a_small_queue_and_one_worker_stay_as_they_are() -> None:
-    assert plan(fault(HOST, ahead_bytes=16 * MIB, workers=1)) is None
+    assert plan(fault(HOST, ahead_bytes=16 * MIB, input_threads=1)) is None

@@ -24,7 +24,7 @@ sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes()))
 """
 TINY = Settings(
     model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", shapes=24, validation_share=0.0, batch_size=4, epochs=2,
-    checkpoint_every_steps=2, warm_up_steps=2, tensorboard=False, workers=1,
+    checkpoint_every_steps=2, warm_up_steps=2, tensorboard=False, input_threads=1,
 )  # fmt: skip
 
 

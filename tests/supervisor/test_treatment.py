@@ -103,12 +103,12 @@ def test_remedies_have_their_turns() -> None:
 
 
 def test_host_memory_is_first_that_of_the_input_and_then_that_of_the_step() -> None:
-    settings = Settings(batch_size=2, workers=2)
+    settings = Settings(batch_size=2, input_threads=2)
     taken: list[str] = []
     while isinstance(plan := treat(replace(fault(Kind.HOST_MEMORY, began("cpu")), settings=settings)), Plan):
         taken += plan.change
         settings = plan.applied_to(settings)
-    assert taken == ["ahead_bytes", "workers", "ahead_bytes", "micro_batch"]
+    assert taken == ["ahead_bytes", "input_threads", "ahead_bytes", "micro_batch"]
 
 
 def test_repairs_have_a_most() -> None:

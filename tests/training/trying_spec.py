@@ -26,7 +26,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def trial(own_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    small = {"shapes": 16, "batch_size": 2, "workers": 1, "detector": {"image_px": [64, 64], "width": 4}}
+    small = {"shapes": 16, "batch_size": 2, "input_threads": 1, "detector": {"image_px": [64, 64], "width": 4}}
     return Trial(resolve(small).settings, tmp_path_factory.mktemp("aside"))
 
 

@@ -16,7 +16,7 @@ SETTINGS = {
     "batch_size": "batch", "micro_batch": "micro_batch", "optimizer": "optimizer", "rate": "learning_rate",
     "momentum": "optimizer_setting", "weight_decay": "optimizer_setting", "clip_norm": "optimizer_setting",
     "warm_up_steps": "learning_rate", "schedule": "learning_rate", "rate_drops_at_epochs": "learning_rate",
-    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "workers": "parallelism",
+    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "input_threads": "parallelism",
     "ahead_bytes": "prefetch", "cache_bytes": "cache",
     "cache_folder": "cache", "most_boxes": "boxes", "skip_examples": "data_size", "shapes": "data_size",
     "validation": "validation", "validation_share": "validation", "evaluate_every_epochs": "validation",

@@ -25,6 +25,7 @@ from unstall.compare.facts_of_run import (
     spread,
 )
 from unstall.compare.plain import numbers, section
+from unstall.runs import by_newer_names
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
@@ -73,7 +74,7 @@ def is_temporary(value: Any) -> bool:
 
 def settings(record: dict[str, Any]) -> dict[str, Any]:
     """Of `unstall train`. A micro-batch that is the whole batch is none: it follows the batch."""
-    known = section(record, "settings")
+    known = by_newer_names(section(record, "settings"))
     is_whole = known.get("micro_batch") is not None and known.get("micro_batch") == known.get("batch_size")
     return {**known, "micro_batch": None} if is_whole else known
 

@@ -23,7 +23,7 @@ class HostNeed:
     framework: int
     ahead: int  # batches that are made ahead
     cache: int  # decoded images, where they are kept in memory
-    scratch: int  # of the workers: each has one decoded image, and what it makes of it
+    scratch: int  # of the input threads: each has one decoded image, and what it makes of it
     snapshot: int  # of a checkpoint, while it is written
     device: int  # what the training itself takes, where the cores compute
     limit: int
@@ -50,14 +50,14 @@ def host_need(
     largest_pixels: int | None = None,
 ) -> HostNeed:
     """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
-    workers = settings.workers or len(os.sched_getaffinity(0))
+    threads = settings.input_threads or len(os.sched_getaffinity(0))
     canvas = input_bytes // settings.batch_size
     return HostNeed(
         framework=FRAMEWORK_BYTES[backend],
         ahead=max(settings.ahead_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
         cache=0 if settings.cache_folder else settings.cache_bytes,
         # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
-        scratch=workers * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
+        scratch=threads * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
         snapshot=state_bytes,
         device=on_the_cores_bytes,
         limit=limit_bytes(),

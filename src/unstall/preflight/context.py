@@ -98,5 +98,5 @@ class Context:
         return max(sizes, default=0) * 3
 
     @property
-    def workers(self) -> int:
-        return self.settings.workers or len(os.sched_getaffinity(0))
+    def input_threads(self) -> int:
+        return self.settings.input_threads or len(os.sched_getaffinity(0))

@@ -2,8 +2,8 @@
 
 What it changes
 ---------------
-`cache_bytes` becomes 0.4 of the host memory that is free. Only where reading and decoding take most of the workers' time, and at
-least one whole epoch is left. It is done when an epoch ends, or with the next repair.
+`cache_bytes` becomes 0.4 of the host memory that is free. Only where reading and decoding take most of the input threads'
+time, and at least one whole epoch is left. It is done when an epoch ends, or with the next repair.
 
 What it costs
 -------------
@@ -29,7 +29,7 @@ from unstall.settings import MIB
 TREATS = {Kind.STARVED: 2}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = True
-DECODING_SHARE = 0.5  # of the workers' time, with reading: what a cache saves
+DECODING_SHARE = 0.5  # of the input threads' time, with reading: what a cache saves
 FREE_SHARE = 0.4  # of the memory that is free
 LEAST_BYTES = 64 * MIB  # below this it holds too little
 
@@ -48,6 +48,6 @@ def plan(found: Fault) -> Plan | None:
     most = int(left.left_bytes * FREE_SHARE)
     if most < LEAST_BYTES:
         return None
-    why = f"{saved:.0%} of the workers' time goes into reading and decoding: {size(most)} of decoded images are kept."
+    why = f"{saved:.0%} of the input threads' time goes into reading and decoding: {size(most)} of decoded images are kept."
     sign = Sign(past_step=step_reached(found.journal) + began.steps_per_epoch, wait_below_s=LESS * waited_s)
     return plan_for(found, __name__, Verb.CHANGE, {"cache_bytes": most}, why, sign)

@@ -1,9 +1,9 @@
-"""Keeps and makes fewer images ahead: smaller caches, shorter queues, fewer workers.
+"""Keeps and makes fewer images ahead: smaller caches, shorter queues, fewer threads.
 
 What it changes
 ---------------
 Decoded images are not kept in memory any more (`cache_bytes`, where there is no `cache_folder`), a quarter as many bytes of
-batches are made ahead (`ahead_bytes`), and half as many workers decode (`workers`). The numbers of the training stay the
+batches are made ahead (`ahead_bytes`), and half as many threads decode (`input_threads`). The numbers of the training stay the
 same, and it goes on from its newest checkpoint.
 
 What it costs
@@ -16,7 +16,7 @@ The training gets past the step in which memory ran out, or in which it was near
 
 How to undo it
 --------------
-Set `cache_bytes`, `ahead_bytes` and `workers` back to what `settings-given.json` says.
+Set `cache_bytes`, `ahead_bytes` and `input_threads` back to what `settings-given.json` says.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def plan(found: Fault) -> Plan | None:
     parts = {
         "cache_bytes": "decoded images are not kept in memory any more",
         "ahead_bytes": f"{change.get('ahead_bytes', 0) / MIB:.0f} MiB of batches are made ahead",
-        "workers": f"workers that decode: {change.get('workers')}",
+        "input_threads": f"threads that decode: {change.get('input_threads')}",
     }
     why = "Host memory did not suffice: " + ", ".join(parts[name] for name in change) + "."
     return plan_for(found, __name__, Verb.CHANGE, change, why, Sign(past_step=found.step))
@@ -55,7 +55,7 @@ def smaller(found: Fault) -> dict[str, Any]:
         change["cache_bytes"] = 0
     if settings.ahead_bytes // AHEAD_BY >= LEAST_AHEAD_BYTES:
         change["ahead_bytes"] = settings.ahead_bytes // AHEAD_BY
-    workers = settings.workers or found.cores
-    if workers > 1:
-        change["workers"] = workers // 2
+    threads = settings.input_threads or found.cores
+    if threads > 1:
+        change["input_threads"] = threads // 2
     return change

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.report.score_text import FIGURES, mistaken
-from unstall.runs import RunFolder
+from unstall.runs import RunFolder, by_newer_names
 
 OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
 MOST_CLASSES = 1500
@@ -23,7 +23,7 @@ TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the 
 
 
 def settings(run: RunFolder) -> dict[str, Any]:
-    return _read(run.path / "settings.json")
+    return by_newer_names(_read(run.path / "settings.json"))
 
 
 def score(run: RunFolder) -> dict[str, Any] | None:

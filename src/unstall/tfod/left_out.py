@@ -10,7 +10,7 @@ from functools import cache
 from unstall.tfod.ledger import Fate
 
 _WHOLE_BATCH = "one process computes the whole batch; too large for the memory: `unstall plan` says the micro_batch"
-_INPUT = "the pipeline sizes itself: workers, ahead_bytes, cache_bytes"
+_INPUT = "the pipeline sizes itself: input_threads, ahead_bytes, cache_bytes"
 _LAYERS = "layers, their norms, activations and first weights are those of {model}"
 _SAME_RESULT = "a way to compute of the API, which changes no result"
 _NO_MASKS = "boxes are learned, masks are not"

@@ -101,7 +101,7 @@ def pipeline(settings: Settings, detector: Detector, data: DataSet) -> Pipeline:
             most_boxes=settings.most_boxes,
             augmentations=augmentations(settings.augment),
             seed=settings.seed,
-            workers=settings.workers,
+            input_threads=settings.input_threads,
             ahead_bytes=settings.ahead_bytes,
             cache_bytes=settings.cache_bytes,
             cache_folder=Path(settings.cache_folder) if settings.cache_folder else None,

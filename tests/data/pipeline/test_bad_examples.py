@@ -22,7 +22,7 @@ from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
 
-WISH = Settings(batch_size=4, height_px=64, width_px=80, workers=2, most_bad_share=0.2, most_example_s=0.4)
+WISH = Settings(batch_size=4, height_px=64, width_px=80, input_threads=2, most_bad_share=0.2, most_example_s=0.4)
 
 
 def with_row(data: DataSet, row: int, bad: Example) -> DataSet:

@@ -16,7 +16,7 @@ from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.errors import WrongInput
 
-SMALL = Settings(batch_size=4, height_px=64, width_px=80, most_boxes=8, workers=2)
+SMALL = Settings(batch_size=4, height_px=64, width_px=80, most_boxes=8, input_threads=2)
 KINDS: dict[str, tuple[Augmentation, ...]] = {
     "none": (),
     "ssd": SSD,
@@ -54,13 +54,13 @@ def test_the_shapes_are_fixed_and_the_types_are_those_of_the_contract(tmp_path: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("workers", [1, 3])
-def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path, kind: str, workers: int) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path, kind: str, threads: int) -> None:
     data, wish = some_data(tmp_path, 17), replace(SMALL, augmentations=KINDS[kind], seed=11)
     whole = all_of(data, wish, epochs=3)
     assert [(batch.epoch, batch.step) for batch in whole] == [(epoch, step) for epoch in range(3) for step in range(4)]
     for start in (1, 5, 11):
-        again = all_of(data, replace(wish, workers=workers), whole[start].epoch, whole[start].step, 3 - whole[start].epoch)
+        again = all_of(data, replace(wish, input_threads=threads), whole[start].epoch, whole[start].step, 3 - whole[start].epoch)
         assert len(again) == 12 - start
         for one, other in zip(whole[start:], again, strict=True):
             assert_equal(one, other)

@@ -22,7 +22,7 @@ from unstall.journal.events import InputMeasured
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
 
-WISH = Settings(batch_size=4, height_px=64, width_px=80, workers=3)
+WISH = Settings(batch_size=4, height_px=64, width_px=80, input_threads=3)
 PROGRAM = """
 import os, sys
 from pathlib import Path
@@ -34,7 +34,7 @@ data = some_data(folder, 40, 1200, 900)
 if {hangs}:
     os.mkfifo(folder / "pipe.jpg")
     data = data_set([*data.examples[:20], example(folder / "pipe.jpg", 9, 9)])
-batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, workers=4, most_example_s=1)).batches(epochs=None)
+batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, input_threads=4, most_example_s=1)).batches(epochs=None)
 next(batches)
 print("one")
 {end}
@@ -157,7 +157,7 @@ def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jpg"
     os.mkfifo(pipe)
     data = data_set([example(pipe, 96, 64), *data.examples[1:]])
-    wish = Settings(batch_size=4, height_px=64, width_px=80, workers=1, for_training=False, ahead_bytes=2**20)
+    wish = Settings(batch_size=4, height_px=64, width_px=80, input_threads=1, for_training=False, ahead_bytes=2**20)
     batches = Pipeline(data, wish).batches()
     assert isinstance(batches, Batches) and batches.measured().most_ready_batches > 5
     until = time.monotonic() + 30

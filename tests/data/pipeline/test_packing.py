@@ -12,7 +12,7 @@ from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.packing import Layout
 
-WISH = Settings(batch_size=3, height_px=64, width_px=80, workers=1)
+WISH = Settings(batch_size=3, height_px=64, width_px=80, input_threads=1)
 
 
 @pytest.mark.parametrize("most_boxes", [1, 7])  # odd counts: numbers must still begin where their kind may

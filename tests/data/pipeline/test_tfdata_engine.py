@@ -23,7 +23,7 @@ from unstall.errors import WrongInput
 
 folder = Path(sys.argv[1])
 data = some_data(folder, 17)
-wish = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, workers=2)
+wish = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, input_threads=2)
 """
 
 

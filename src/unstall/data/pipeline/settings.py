@@ -35,7 +35,7 @@ class Settings:
     for_training: bool = True
     seed: int = 0
     engine: Engine = "threads"
-    workers: int = 0  # 0: one for each core and one more, as now and then one waits for a file or for the interpreter's lock
+    input_threads: int = 0  # 0: one for each core and one more, as now and then one waits for a file or the interpreter's lock
     ahead_bytes: int = 256 * MIB  # of batches made ahead of the one in use
     cache_bytes: int = 0  # of decoded images, kept in memory, or on disk where a folder is named
     cache_folder: Path | None = None
@@ -47,7 +47,7 @@ class Settings:
         for name in ("batch_size", "height_px", "width_px", "most_boxes", "ahead_bytes", "most_pixels"):
             if getattr(self, name) < 1:
                 raise WrongInput(f"{name}: expected 1 or more. Received: {getattr(self, name)}")
-        for name in ("workers", "cache_bytes", "most_example_s"):
+        for name in ("input_threads", "cache_bytes", "most_example_s"):
             if getattr(self, name) < 0:
                 raise WrongInput(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
         for name in ("least_kept_share", "most_bad_share"):
@@ -62,5 +62,5 @@ class Settings:
             raise WrongInput("augmentations: expected none where for_training is False: what is evaluated must not be changed.")
 
     @property
-    def worker_count(self) -> int:
-        return self.workers or cores() + 1
+    def thread_count(self) -> int:
+        return self.input_threads or cores() + 1

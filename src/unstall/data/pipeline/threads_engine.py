@@ -56,7 +56,7 @@ class Batches:
         self._teller = Teller()
         self._making: deque[Making] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
-        self._crew = Crew(settings.worker_count, maker, data, skipped, settings.most_example_s)
+        self._crew = Crew(settings.thread_count, maker, data, skipped, settings.most_example_s)
         self._let_go = weakref.finalize(self, self._crew.close)
         for _ in range(self._most_ahead):
             self._begin_next()
@@ -119,7 +119,7 @@ class Batches:
         tally = self._crew.tally
         return Measured(
             engine=self._settings.engine,
-            workers=self._settings.worker_count,
+            workers=self._settings.thread_count,
             seconds=time.monotonic() - self._began,
             batches=self._batches,
             examples=tally.examples,

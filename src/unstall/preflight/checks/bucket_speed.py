@@ -79,7 +79,7 @@ def look(context: Context) -> Answer:
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     try:
         measured = measure(sample)
-        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.workers)
+        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
     except BucketFailed as failed:
         return Refuses(str(failed), "see that this machine reaches the bucket and may read it")
     return judged(measured, context.measured_images_per_s, decoded)

@@ -17,7 +17,7 @@ sum.
 
 What to do
 ----------
-Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `workers`; a container with more memory.
+Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `input_threads`; a container with more memory.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def judged(need: HostNeed) -> Answer:
     most = sorted(parts, key=lambda name: -parts[name])[:2]
     said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
     reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
-    cure = "smaller --cache-bytes or --ahead-bytes, fewer --workers, or --cache-folder"
+    cure = "smaller --cache-bytes or --ahead-bytes, fewer --input-threads, or --cache-folder"
     if need.total > free:
         return Refuses(reason, cure, need.as_plain())
     if not need.fits:

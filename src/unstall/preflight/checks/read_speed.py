@@ -52,8 +52,8 @@ def look(context: Context) -> Answer:
     if is_bucket(sources[0].path):
         return Fits("the images lie in a bucket, which bucket_speed measures")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
-    read = rate_of(_read_past_the_cache, sample, context.workers)
-    decoded = rate_of(decode, sample, context.workers)
+    read = rate_of(_read_past_the_cache, sample, context.input_threads)
+    decoded = rate_of(decode, sample, context.input_threads)
     return judged(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 

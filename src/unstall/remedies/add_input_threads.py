@@ -1,9 +1,9 @@
-"""Reads and decodes with more workers.
+"""Reads and decodes with more threads.
 
 What it changes
 ---------------
-`workers`: twice as many, where they mostly wait for the storage; as many as there are cores, where they compute and cores are
-idle. It is done when an epoch ends, or with the next repair: the worker is asked to end, saves, and goes on from there.
+`input_threads`: twice as many, where they mostly wait for the storage; as many as there are cores, where they compute and cores
+are idle. It is done when an epoch ends, or with the next repair: the worker is asked to end, saves, and goes on from there.
 
 What it costs
 -------------
@@ -15,7 +15,7 @@ A step waits for its input for less than 0.8 of the time that it waited before.
 
 How to undo it
 --------------
-Set `workers` back to what `settings-given.json` says; 0 is one for each core.
+Set `input_threads` back to what `settings-given.json` says; 0 is one for each core.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from unstall.plans import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, pl
 TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = True
-READING_SHARE = 0.5  # of the workers' time: more of it, and they wait for the storage rather than compute
-MOST_FOR_EACH_CORE = 8  # workers that wait for the storage
-IDLE_SHARE = 0.3  # of the cores that must be idle for more workers to compute
+READING_SHARE = 0.5  # of the threads' time: more of it, and they wait for the storage rather than compute
+MOST_FOR_EACH_CORE = 8  # threads that wait for the storage
+IDLE_SHARE = 0.3  # of the cores that must be idle for more threads to compute
 LOOKED_AT = 10  # samples of the host
 STEPS_TO_JUDGE = 50  # after the restart
 
@@ -45,16 +45,16 @@ def plan(found: Fault) -> Plan | None:
     if reading >= READING_SHARE:
         wanted = min(now * 2, MOST_FOR_EACH_CORE * found.cores)
         why = (
-            f"{reading:.0%} of the workers' time goes into reading, where they wait: {wanted} instead of {now} now read at once."
+            f"{reading:.0%} of the threads' time goes into reading, where they wait: {wanted} instead of {now} now read at once."
         )
     else:
         idle = 1 - busy_cores(found) / found.cores
         wanted = found.cores if idle >= IDLE_SHARE else now
-        why = f"Decoding takes most of the workers' time, and {idle:.0%} of the cores are idle: {wanted} instead of {now} decode."
+        why = f"Decoding takes most of the threads' time, and {idle:.0%} of the cores are idle: {wanted} instead of {now} decode."
     if wanted <= now:
         return None
     sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below_s=LESS * waited_s)
-    return plan_for(found, __name__, Verb.CHANGE, {"workers": wanted}, why, sign)
+    return plan_for(found, __name__, Verb.CHANGE, {"input_threads": wanted}, why, sign)
 
 
 def busy_cores(found: Fault) -> float:
