@@ -69,12 +69,13 @@ def _memory_bytes() -> int:
 
 
 def _cards() -> dict[str, Any]:
+    from unstall.journal.events import DeviceSampled
     from unstall.signals.device import DeviceSampler
 
     sampler = DeviceSampler()
     if sampler.failure is not None:
         return {"seen": [], "why_not": sampler.failure.missing}
-    seen = [event for event in sampler.sample({os.getpid()}) if hasattr(event, "total_bytes")]
+    seen = [event for event in sampler.sample({os.getpid()}) if isinstance(event, DeviceSampled)]
     return {"seen": [{"name": each.name, "memory_bytes": each.total_bytes} for each in seen], "why_not": ""}
 
 
