@@ -67,6 +67,15 @@ class RunFolder:
         """role: inside (the program) or watcher."""
         return self.path / f"events-{role}-{pid}.jsonl"
 
+    def of_worker(self, worker: int) -> RunFolder:
+        """Where the journal and the pulse of a worker lie: of the first beside the rest, of another in a folder of its own, which
+        is read like that of a run."""
+        return self if worker == 0 else RunFolder(self.workers_path / str(worker))
+
+    @property
+    def workers_path(self) -> Path:
+        return self.path / "workers"
+
     def pulse_path(self, pid: int) -> Path:
         # Mapped memory of a network file can block the program that stores into it.
         if is_remote(self.path) and SHARED_MEMORY.is_dir():

@@ -51,8 +51,9 @@ class Settings:
     remat: bool = setting(False, "compute blocks again when gradients need them, rather than keep their outputs")
     # how
     epochs: int = setting(12, "passes over the data", 1, 1_000_000)
-    batch_size: int = setting(16, "images of one update", 1, 65_536)
-    micro_batch: int | None = setting(None, "images computed at once, gradients being summed up; none: all", 1, 65_536)
+    workers: int = setting(1, "processes that share the images of each update; several need the backend jax", 1, 65_536)
+    batch_size: int = setting(16, "images of one update, of all workers together", 1, 65_536)
+    micro_batch: int | None = setting(None, "images that a worker computes at once, gradients summed up; none: all", 1, 65_536)
     optimizer: Optimizer = setting("sgd", "that applies gradients")
     rate: float = setting(0.01, "the learning rate at its highest", 0.0, 100.0)
     momentum: float = setting(0.9, "of sgd", 0.0, 1.0)
@@ -90,13 +91,43 @@ class Settings:
         kinds = _kinds()
         for each in dataclasses.fields(self):
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), kinds[each.name], each.metadata))
-        if self.micro_batch is not None and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
+        if self.batch_size % self.workers:
+            raise WrongInput(
+                f"batch_size: expected a multiple of workers ({self.workers}), as each takes as many images. "
+                f"Nearest: {_nearest_multiples(self.batch_size, self.workers)}. Received: {self.batch_size}"
+            )
+        if self.micro_batch is None:
+            return
+        if self.workers == 1 and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
             raise WrongInput(f"micro_batch: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch}")
+        if self.batch_share > self.micro_batch and self.batch_share % self.micro_batch:
+            share = f"batch_size / workers ({self.batch_size} / {self.workers} = {self.batch_share})"
+            raise WrongInput(f"micro_batch: expected a divisor of {share}. Received: {self.micro_batch}")
+
+    def of_one_worker(self) -> Settings:
+        """The same for its share of the images: the memory that a worker needs hangs on nothing else."""
+        at_once = None if self.at_once == self.batch_share else self.at_once
+        return dataclasses.replace(self, workers=1, batch_size=self.batch_share, micro_batch=at_once)
+
+    @property
+    def batch_share(self) -> int:
+        """Images of an update that are one worker's."""
+        return self.batch_size // self.workers
+
+    @property
+    def at_once(self) -> int:
+        """Images that a worker computes at once. With more workers its share may be less than `micro_batch` allows."""
+        return min(self.micro_batch or self.batch_share, self.batch_share)
 
     @property
     def micro_batches(self) -> int:
-        """Of one update."""
-        return self.batch_size // (self.micro_batch or self.batch_size)
+        """Of one worker, in one update."""
+        return self.batch_share // self.at_once
+
+
+def _nearest_multiples(number: int, of: int) -> str:
+    below = number // of * of
+    return f"{below} or {below + of}" if below else str(of)
 
 
 def names() -> tuple[str, ...]:

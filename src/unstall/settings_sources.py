@@ -28,8 +28,8 @@ OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
     "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
-    "evaluate_every_epochs", "stop_after_epochs", "input_threads", "ahead_bytes", "cache_bytes", "cache_folder", "most_bad_share",
-    "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "tensorboard", "most_repairs",
+    "workers", "evaluate_every_epochs", "stop_after_epochs", "input_threads", "ahead_bytes", "cache_bytes", "cache_folder",
+    "most_bad_share", "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "tensorboard", "most_repairs",
 )  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping
     executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
     said = _said(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
-    layers = layers_of(detector, settings.micro_batch or settings.batch_size, settings.most_boxes)
+    layers = layers_of(detector, settings.at_once, settings.most_boxes)
     return split(need, sizes_of(detector, settings, phase), layers, said)
 
 
@@ -119,7 +119,7 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
 
     groups = (detecting.trainable_variables, detecting.non_trainable_variables)
     state = [[_shape(variable.shape, variable.dtype, place) for variable in group] for group in groups]
-    images = _batch(detector, settings.micro_batch or settings.batch_size, settings.most_boxes, place)["images"]
+    images = _batch(detector, settings.at_once, settings.most_boxes, place)["images"]
     return jax.jit(detect).lower(*state, images).compile()
 
 

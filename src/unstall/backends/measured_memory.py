@@ -26,7 +26,7 @@ def measured(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     from unstall.memory.estimating import sizes_of
     from unstall.memory.layers import batch_shapes, layers_of
 
-    images = settings.micro_batch or settings.batch_size
+    images = settings.at_once
     layers = layers_of(detector, images, settings.most_boxes)
     sizes = sizes_of(detector, settings, phase)
     before = forget_peak()

@@ -58,6 +58,7 @@ from unstall.journal.training import (
     TrainingEnded,
     UpdateSkipped,
 )
+from unstall.journal.workers import WorkerFaltered, WorkerJoined
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
@@ -110,6 +111,8 @@ __all__ = [
     "UpdateSkipped",
     "VerdictReached",
     "VersionsRead",
+    "WorkerFaltered",
+    "WorkerJoined",
     "WorkerReplaced",
 ]
 

@@ -22,7 +22,7 @@ HELD_WITH_REMAT = 0.6  # of what is held without; 0.49 for RetinaNet
 def estimated(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     from unstall.detectors.parts.layers import leaf_layers
 
-    images = settings.micro_batch or settings.batch_size
+    images = settings.at_once
     layers = layers_of(detector, images, settings.most_boxes)
     sizes = sizes_of(detector, settings, phase)
     held = HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)

@@ -13,7 +13,7 @@ PROBES = (2, 4)  # images; small enough for any device that can train at all
 
 def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
     """What settings need that are not run themselves: they might not fit. `ask` measures settings of one pass."""
-    images = settings.micro_batch or settings.batch_size
+    images = settings.at_once
     if images <= PROBES[-1]:
         answer = ask(_one_pass(settings, images))
     else:

@@ -37,7 +37,7 @@ def question(settings: Settings, classes: int | None, phase: Phase, backend: str
         relevant[name] = getattr(Settings, name) or 0.5 if relevant[name] else 0.0
     if classes is not None:
         relevant["detector"] = {**relevant["detector"], "classes": classes}
-    relevant["micro_batch"] = settings.micro_batch or settings.batch_size
+    relevant["micro_batch"] = settings.at_once
     if phase == "evaluation":
         relevant |= {"batch_size": relevant["micro_batch"], "remat": False}
     return Question(relevant, phase, backend, way, dict(card))

@@ -66,8 +66,10 @@ def plan(
 ) -> MemoryPlan:
     """What these settings need on that device; none: on this machine's. `classes` are the data's, else the detector's own.
 
-    `is_quick`: an estimate will do where it shows room enough. `before` is called with each question that takes time.
+    `is_quick`: an estimate will do where it shows room enough. `before` is called with each question that takes time. Of several
+    workers it is what each of them needs.
     """
+    settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
     with Asking(before) as asking:
@@ -89,6 +91,7 @@ def plan(
 
 def step_need(settings: Settings, asking: Asking, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
+    settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
     planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking)
@@ -133,7 +136,7 @@ class _Planner:
     @property
     def wanted(self) -> Choice:
         settings = self.settings
-        return Choice(settings.precision, settings.remat, settings.micro_batch or settings.batch_size)
+        return Choice(settings.precision, settings.remat, settings.at_once)
 
     @property
     def usable(self) -> tuple[int, str]:

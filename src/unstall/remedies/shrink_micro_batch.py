@@ -2,9 +2,9 @@
 
 What it changes
 ---------------
-`micro_batch` becomes the next smaller divisor of `batch_size` that is at most half of what was computed at once. `batch_size`,
-and with it the learning rate and the update, stay as they are. The run goes on from its newest checkpoint. The size that fits is
-remembered for this model on this machine: the next run begins with it.
+`micro_batch` becomes the next smaller divisor of a worker's share of `batch_size` that is at most half of what was computed
+at once. `batch_size`, and with it the learning rate and the update, stay as they are. The run goes on from its newest
+checkpoint. The size that fits is remembered for this model on this machine: the next run begins with it.
 
 What it costs
 -------------
@@ -36,8 +36,8 @@ SHRINKS_BY = 2  # at least, each time
 def plan(found: Fault) -> Plan | None:
     if found.kind == Kind.HOST_MEMORY and not _computes_in_host_memory(found):
         return None
-    now = found.settings.micro_batch or found.settings.batch_size
-    smaller = fitting_divisor(found.settings.batch_size, now // SHRINKS_BY)
+    now = found.settings.at_once
+    smaller = fitting_divisor(found.settings.batch_share, now // SHRINKS_BY)
     if smaller is None:
         return None
     parts = found.settings.batch_size // smaller

@@ -45,7 +45,7 @@ def recall(settings: Settings, machine: str) -> int | None:
 
 
 def remember(settings: Settings, machine: str) -> None:
-    size = settings.micro_batch or settings.batch_size
+    size = settings.at_once
     try:
         runs.write_whole(path(), json.dumps({**_read(), key(settings, machine): size}, indent=1, sort_keys=True) + "\n")
     except OSError:

@@ -185,8 +185,8 @@ class Course:
     def begin_with_what_fits(self) -> None:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
         fits = remembered.recall(self.settings, self._machine)
-        now = self.settings.micro_batch or self.settings.batch_size
-        smaller = fitting_divisor(self.settings.batch_size, fits) if fits else None
+        now = self.settings.at_once
+        smaller = fitting_divisor(self.settings.batch_share, fits) if fits else None
         if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.most_repairs == 0:
             return
         undo = {"micro_batch": self.settings.micro_batch}

@@ -103,7 +103,7 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
             device=where,
             precision=settings.precision,
             batch_size=settings.batch_size,
-            micro_batch=settings.micro_batch or settings.batch_size,
+            micro_batch=settings.at_once,
             steps_per_epoch=at.steps_per_epoch,
             epochs=settings.epochs,
             examples=len(learned.train.examples),

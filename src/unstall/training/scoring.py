@@ -34,7 +34,7 @@ class Scoring:
     ) -> None:
         self._settings, self._backend, self._lessons, self._detecting = settings, backend, lessons, detecting
         self._results, self._board, self._line, self._interruption = results, board, line, interruption
-        self._batch_size = settings.micro_batch or settings.batch_size
+        self._batch_size = settings.at_once
 
     def is_due(self, at: Position) -> bool:
         every, done = self._settings.evaluate_every_epochs, at.epoch + 1

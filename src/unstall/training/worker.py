@@ -112,7 +112,7 @@ class Worker:
                 at=time.time(),
                 step=step,
                 phase=phase,
-                micro_batch=settings.micro_batch or settings.batch_size,
+                micro_batch=settings.at_once,
                 precision=settings.precision,
                 message=message,
             )

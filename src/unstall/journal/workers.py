@@ -1,0 +1,38 @@
+"""The events of a training on several processes: who came, and who did not keep up.
+
+Standard library only, syntax of Python 3.9, as all of the journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from unstall.journal.base import Event
+
+
+@dataclass(frozen=True)
+class WorkerJoined(Event):
+    """A worker has met the others of its run; each tells it in its own journal, a worker that is alone does not."""
+
+    worker: int = 0  # its number, from 0 on
+    of: int = 1  # workers of the run
+    host: str = ""
+    pid: int = 0
+    coordinator: str = ""  # host:port of worker 0
+    seconds: float = 0.0  # that it waited for the others
+    met_at: float = 0.0  # its wall clock when all had come: the same moment for each, so clocks can be held against each other
+
+
+@dataclass(frozen=True)
+class WorkerFaltered(Event):
+    """A worker has ended before the others, or stands still, or holds them up: said by the supervisor that watches it."""
+
+    worker: int = 0
+    of: int = 1
+    pid: int = 0
+    how: str = ""  # died | left | stopped | stands still | slow
+    step: int = 0  # that it was in, counted over all epochs
+    furthest_step: int = 0  # that the others have reached
+    seconds: float = 0.0  # since its last sign of life, as far as it is known
+    where: str = ""  # file:line that its main thread stands at; empty: nobody could look
+    stack: list[str] = field(default_factory=list)  # of its main thread, innermost first, a line for each call

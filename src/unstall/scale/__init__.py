@@ -1,0 +1,1 @@
+"""A training on several processes: who takes part (membership), how they are started (engines), what they tell each other."""
