@@ -109,6 +109,11 @@ class Settings:
         at_once = None if self.at_once == self.batch_share else self.at_once
         return dataclasses.replace(self, workers=1, batch_size=self.batch_share, micro_batch=at_once)
 
+    def alone(self) -> Settings:
+        """The same training by one worker: the whole batch, with no more of it at once."""
+        at_once = None if self.at_once == self.batch_size else self.at_once
+        return dataclasses.replace(self, workers=1, micro_batch=at_once)
+
     @property
     def batch_share(self) -> int:
         """Images of an update that are one worker's."""

@@ -81,7 +81,8 @@ def needed_by_weights(settings: Settings) -> dict[str, Any]:
     return {"norm_epsilon": description.settings["norm_epsilon"]}
 
 
-def pipeline(settings: Settings, detector: Detector, data: DataSet) -> Pipeline:
+def pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int = 0) -> Pipeline:
+    """Of that worker's part of each batch."""
     height, width = detector.settings.image_px
     beyond = [row for row in settings.skip_examples if not 0 <= row < len(data.examples)]
     if beyond:
@@ -94,7 +95,9 @@ def pipeline(settings: Settings, detector: Detector, data: DataSet) -> Pipeline:
     return Pipeline(
         data,
         PipelineSettings(
-            batch_size=settings.batch_size,
+            batch_size=settings.batch_share,
+            worker=worker,
+            workers=settings.workers,
             height_px=height,
             width_px=width,
             resize=detector.resize,

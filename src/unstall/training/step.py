@@ -80,8 +80,8 @@ class Step:
         """At the rate that the schedule has now, or at another that is on trial."""
         if self._shows_averages:
             raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
-        if len(batch["images"]) != self.settings.batch_size:
-            raise ValueError(f"expected a batch of {self.settings.batch_size} images. Received: {len(batch['images'])}")
+        if len(batch["images"]) != self.settings.batch_share:
+            raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
         rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
         told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1

@@ -24,7 +24,7 @@ class Trial:
         from unstall.training.preparing import built, image_px, pipeline
         from unstall.training.step import Step
 
-        self.settings = settings
+        self.settings = settings = settings.alone()
         data = lessons(settings, image_px(settings), aside, progress)
         detector = built(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.

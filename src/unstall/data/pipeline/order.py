@@ -19,13 +19,15 @@ def permutation(seed: int, epoch: int, count: int) -> Integers:
 
 
 class Order:
-    """The rows of each batch of each epoch."""
+    """The rows of each batch of each epoch. The order is that of all workers together, however many share it."""
 
-    def __init__(self, count: int, batch_size: int, seed: int, for_training: bool) -> None:
+    def __init__(self, count: int, batch_size: int, seed: int, for_training: bool, worker: int = 0, workers: int = 1) -> None:
         if count < (batch_size if for_training else 1):
             needed = f"at least batch_size={batch_size} examples" if for_training else "at least one example"
             raise WrongInput(f"expected {needed}. Received: {count}")
         self._count, self._batch_size, self._seed, self._for_training = count, batch_size, seed, for_training
+        share = batch_size // workers
+        self._share = slice(worker * share, (worker + 1) * share)
         self._epochs: dict[int, Integers] = {}  # that in use and the one being made ahead
 
     @property
@@ -34,6 +36,10 @@ class Order:
         return whole + (1 if rest and not self._for_training else 0)
 
     def rows(self, epoch: int, step: int) -> Integers:
+        """Of this worker's part of the batch."""
+        return self.rows_of_all(epoch, step)[self._share]
+
+    def rows_of_all(self, epoch: int, step: int) -> Integers:
         rows = self._of(epoch)[step * self._batch_size : (step + 1) * self._batch_size]
         empty = self._batch_size - len(rows)
         return np.pad(rows, (0, empty), constant_values=EMPTY) if empty else rows

@@ -33,13 +33,18 @@ class Pipeline:
         """In training, others take the places of the rows in `never`: the rest of the order stays as it would be with them."""
         self.data, self.settings = data, settings
         self.skipped = Skipped(data, settings.most_bad_share, never)
-        self._order = Order(len(data.examples), settings.batch_size, settings.seed, settings.for_training)
+        whole = settings.batch_size * settings.workers
+        self._order = Order(len(data.examples), whole, settings.seed, settings.for_training, settings.worker, settings.workers)
         self._cache = open_cache(settings.cache_bytes, settings.cache_folder)
         self._maker = Maker(data, settings, self.skipped, self._cache)
 
     @property
     def steps_per_epoch(self) -> int:
         return self._order.steps_per_epoch
+
+    def rows_of_all(self, epoch: int, step: int) -> list[int]:
+        """The rows of a step's whole batch, those of other workers too, as the order has them."""
+        return [int(row) for row in self._order.rows_of_all(epoch, step) if row >= 0]
 
     def batches(self, epoch: int = 0, from_step: int = 0, epochs: int | None = 1) -> Batches | TensorFlowBatches:
         """From that step of that epoch on. `epochs` counts that epoch too; None goes on for ever."""

@@ -23,6 +23,9 @@ def cores() -> int:
 @dataclass(frozen=True, slots=True)
 class Settings:
     batch_size: int = 16
+    # Of several processes that share each batch of the order, this one takes its part of it: so many images, as each does.
+    worker: int = 0
+    workers: int = 1
     height_px: int = 640
     width_px: int = 640
     resize: Resize = "letterbox"  # stretch: the image's shape is given up, and nothing is filled
@@ -50,6 +53,8 @@ class Settings:
         for name in ("input_threads", "cache_bytes", "most_example_s"):
             if getattr(self, name) < 0:
                 raise WrongInput(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
+        if not 0 <= self.worker < self.workers:
+            raise WrongInput(f"worker: expected 0 to {self.workers - 1}, as workers={self.workers}. Received: {self.worker}")
         for name in ("least_kept_share", "most_bad_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise WrongInput(f"{name}: expected a share, 0 to 1. Received: {getattr(self, name)}")

@@ -1,0 +1,120 @@
+"""Workers meet, in threads that stand for processes: who is missing is known, and who does not belong is refused."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from unstall.errors import WrongInput
+from unstall.scale.engines.local import free_port
+from unstall.scale.membership import Membership
+from unstall.scale.rendezvous import AddressTaken, Awaited, Met, PeersLost, differing, meet
+
+CARD = {"version of": {"jax": "0.10.2"}, "setting": {"batch_size": 8}}
+
+
+class Worker(threading.Thread):
+    def __init__(self, worker: int, of: int, port: int, card: dict[str, Any] | None = None, most_wait_s: float = 10.0) -> None:
+        super().__init__(daemon=True)
+        self.who = Membership(worker, of, f"127.0.0.1:{port}")
+        self.card = card or CARD
+        self.most_wait_s = most_wait_s
+        self.awaited: list[Awaited] = []
+        self.met: Met | None = None
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.met = meet(self.who, self.card, self.awaited.append, self.most_wait_s)
+        except (WrongInput, AddressTaken, PeersLost) as error:
+            self.error = error
+
+    def ended(self) -> Worker:
+        self.join(20)
+        assert not self.is_alive()
+        return self
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_all_meet_whoever_comes_first(port: int, order: tuple[int, ...]) -> None:
+    workers = []
+    for worker in order:
+        workers.append(Worker(worker, 3, port))
+        time.sleep(0.05)
+    met = [worker.ended().met for worker in workers]
+    assert all(each is not None and each.hosts == (socket.gethostname(),) * 3 and each.address == "127.0.0.1" for each in met)
+
+
+def test_worker_0_knows_who_is_missing_and_says_so_at_the_end(port: int) -> None:
+    first, second = Worker(0, 4, port, most_wait_s=0.6), Worker(2, 4, port, most_wait_s=1.5)
+    assert first.ended().awaited[-1].missing == (1, 3)
+    assert isinstance(first.error, PeersLost) and "workers 1, 3 of 4" in str(first.error)
+    assert isinstance(second.ended().error, PeersLost)
+
+
+def test_one_who_cannot_reach_worker_0_says_why(port: int) -> None:
+    lonely = Worker(1, 2, port, most_wait_s=0.5).ended()
+    assert isinstance(lonely.error, PeersLost) and "Connection refused" in str(lonely.error)
+    assert lonely.awaited[-1].missing == (0,)
+
+
+def test_one_that_dies_while_it_waits_is_waited_for_again(port: int) -> None:
+    first = Worker(0, 2, port)
+    time.sleep(0.1)
+    with socket.create_connection(("127.0.0.1", port)) as dying:
+        dying.sendall(b'{"worker": 1, "of": 2, "host": "here", "pid": 1, "card"')
+    second = Worker(1, 2, port)
+    assert first.ended().met is not None and second.ended().met is not None
+
+
+def test_a_visitor_that_speaks_something_else_is_let_go(port: int) -> None:
+    first = Worker(0, 2, port)
+    time.sleep(0.1)
+    with socket.create_connection(("127.0.0.1", port)) as visitor:
+        visitor.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert visitor.recv(10) == b""
+    assert Worker(1, 2, port).ended().met is not None and first.ended().met is not None
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"version of": {"jax": "0.9.0"}}, "version of jax is '0.9.0' there and '0.10.2' here"),
+        ({"setting": {"batch_size": 16}}, "setting batch_size is 16 there and 8 here"),
+    ],
+)
+def test_whoever_differs_is_refused_by_all_with_what_differs(port: int, changed: dict[str, Any], named: str) -> None:
+    workers = Worker(0, 2, port), Worker(1, 2, port, {**CARD, **changed})
+    for worker in workers:
+        assert isinstance(worker.ended().error, WrongInput) and named in str(worker.error)
+
+
+def test_one_of_another_number_of_workers_is_refused(port: int) -> None:
+    first, other = Worker(0, 3, port), Worker(1, 2, port)
+    assert isinstance(other.ended().error, WrongInput) and "is one of 2" in str(other.error)
+    assert isinstance(first.ended().error, WrongInput)
+
+
+def test_a_port_that_is_taken_is_told_from_other_mistakes(port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        assert isinstance(Worker(0, 2, port).ended().error, AddressTaken)
+
+
+def test_a_port_is_free_again_for_the_next_life(port: int) -> None:
+    for _ in range(3):
+        first, second = Worker(0, 2, port), Worker(1, 2, port)
+        assert first.ended().met is not None and second.ended().met is not None
+
+
+def test_nothing_differs_between_equals() -> None:
+    assert differing(CARD, {**CARD, "more": {"x": 1}}) == ""
