@@ -51,7 +51,11 @@ def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
     made: list[int] = []
 
     def ask(company: Company) -> Any:
-        return company.from_first(lambda: made.append(company.who.worker) or {"by": company.who.worker, "none": None})
+        def make() -> dict[str, Any]:
+            made.append(company.who.worker)
+            return {"by": company.who.worker, "none": None}
+
+        return company.from_first(make)
 
     assert together(3, ask) == [{"by": 0, "none": None}] * 3 and made == [0]
 

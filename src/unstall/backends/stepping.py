@@ -33,6 +33,23 @@ class Stepping(Protocol):
         """The same with the weights themselves."""
 
 
+class SharedStepping(Stepping, Protocol):
+    """A step that several processes make together; each gives its part of the batch."""
+
+    def heard(self, wishes: tuple[bool, bool]) -> tuple[bool, bool]:
+        """What this process wishes goes with the next step; what any wished with an earlier one comes back, to all alike."""
+
+    def take_over(self) -> None:
+        """All have the state of the first process from now on."""
+
+
+def shared_stepping(program: Program, state: Arrays) -> SharedStepping:
+    """In a process that has joined the others."""
+    from unstall.backends.stepping_jax_shared import SharedJaxStepping
+
+    return SharedJaxStepping(program, state)
+
+
 def stepping(program: Program, state: Arrays) -> Stepping:
     backend = keras.backend.backend()
     if backend == "jax":

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from unstall.detectors.parts.chance import Draw
-from unstall.training.program import Computed, Program
+from unstall.training.program import Computed, Counts, Program
 from unstall.training.update import scale_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class Sums(NamedTuple):
 
 
 class JaxStepping:
+    is_alone = True  # no other process computes a part of the batch
+
     def __init__(self, program: Program, state: Arrays) -> None:
         self.program = program
         self.state: State = {}  # what a step changes: it is given away to each step, which gives the next
@@ -70,17 +72,23 @@ class JaxStepping:
         for array in everything.values():
             array.copy_to_host_async()
         # A copy: on a CPU NumPy would see the memory itself, which the next step writes to.
-        return {name: np.array(array) for name, array in everything.items()}
+        return {name: np.array(self._own(array)) for name, array in everything.items()}
 
     def restore(self, arrays: Arrays) -> None:
         self._release()
-        put = {name: jax.device_put(np.asarray(array), may_alias=False) for name, array in arrays.items()}
+        put = {name: self._put(np.asarray(array)) for name, array in arrays.items()}
         fixed = {f"weights/{name}" for name in self.program.fixed}
         self.state = {name: array for name, array in put.items() if name not in fixed}
         self.fixed = {name: array for name, array in put.items() if name in fixed}
-        for name, variable in self.program.fixed.items():
-            variable._direct_assign(self.fixed[f"weights/{name}"])
+        self._show_fixed()
         self._show("weights")
+
+    def _put(self, array: np.ndarray) -> jax.Array:
+        return jax.device_put(array, may_alias=False)
+
+    def _own(self, array: jax.Array) -> jax.Array:
+        """What of it lies on this process's device: all of it."""
+        return array
 
     def _release(self) -> None:
         """The old state goes before the new one comes: beside each other they would leave a gap in the device's memory, as large
@@ -99,32 +107,35 @@ class JaxStepping:
     def _copied(self, kind: str) -> Iterator[None]:
         """Shown as copies: Keras gives the memory of variables away when it predicts, and the next step needs what lies there."""
         for name, variable in self._changing:
-            variable._direct_assign(jnp.copy(self.state[f"{kind}/{name}"]))
+            variable._direct_assign(jnp.copy(self._own(self.state[f"{kind}/{name}"])))
         for name, variable in self.program.fixed.items():
-            variable._direct_assign(jnp.copy(self.fixed[f"weights/{name}"]))
+            variable._direct_assign(jnp.copy(self._own(self.fixed[f"weights/{name}"])))
         try:
             yield
         finally:
             self._show("weights")
-            for name, variable in self.program.fixed.items():
-                variable._direct_assign(self.fixed[f"weights/{name}"])
+            self._show_fixed()
 
     def _show(self, kind: str) -> None:
         """Through the detector's variables. `assign` would look at each first, which takes longer than some steps."""
         for name, variable in self._changing:
-            variable._direct_assign(self.state[f"{kind}/{name}"])
+            variable._direct_assign(self._own(self.state[f"{kind}/{name}"]))
+
+    def _show_fixed(self) -> None:
+        for name, variable in self.program.fixed.items():
+            variable._direct_assign(self._own(self.fixed[f"weights/{name}"]))
 
     # --- what is compiled ---
 
     def _run(self, state: State, fixed: State, batch: State, rate: jax.Array, key: jax.Array) -> tuple[State, jax.Array]:
-        program = self.program
-        statistics = self._statistics(state)
+        program, statistics, place = self.program, self._statistics(state), self._place()
         if program.micro_batches == 1:
-            computed, gradients = self._differentiated(state, fixed, statistics, batch, Draw(key), None)
-            return program.updated(state, gradients, computed, rate)
+            counts = None if self.is_alone else self._of_all
+            computed, gradients = self._differentiated(state, fixed, statistics, batch, Draw(key, place), counts)
+            return self._finish(state, Sums(computed.losses, gradients), computed.statistics, rate)
         number, size = program.micro_batches, program.micro_batch
         parts = jax.tree.map(lambda each: each.reshape(number, size, *each.shape[1:]), batch)
-        given = parts, jnp.arange(number, dtype="int32") * size
+        given = parts, place + jnp.arange(number, dtype="int32") * size
 
         def count(_: None, given: tuple[State, jax.Array]) -> tuple[None, jax.Array]:
             return None, self._count(state, fixed, *given, key)
@@ -132,9 +143,21 @@ class JaxStepping:
         def add(so_far: tuple[Sums, State], given: tuple[State, jax.Array]) -> tuple[tuple[Sums, State], None]:
             return self._add(*so_far, state, fixed, *given, key, counts), None
 
-        counts = jnp.sum(jax.lax.scan(count, None, given)[1], axis=0)
+        counts = self._of_all(jnp.sum(jax.lax.scan(count, None, given)[1], axis=0))
         (sums, statistics), _ = jax.lax.scan(add, (self._nothing(state), statistics), given)
         return self._finish(state, sums, statistics, rate)
+
+    def _place(self) -> Any:
+        """Of the first image of this process in the whole batch."""
+        return 0
+
+    def _of_all(self, counts: jax.Array) -> jax.Array:
+        """The sum over all processes."""
+        return counts
+
+    def _together(self, sums: Sums, statistics: State) -> tuple[Sums, State]:
+        """The sums of all processes, and the mean of what their norms have learned."""
+        return sums, statistics
 
     def _count(self, state: State, fixed: State, part: State, first: jax.Array, key: jax.Array) -> jax.Array:
         return self.program.counts(self._values(state, fixed), part, Draw(key, first))
@@ -152,10 +175,11 @@ class JaxStepping:
         return jax.tree.map(jnp.add, sums, Sums(computed.losses, gradients)), computed.statistics
 
     def _finish(self, state: State, sums: Sums, statistics: State, rate: jax.Array) -> tuple[State, jax.Array]:
+        sums, statistics = self._together(sums, statistics)
         return self.program.updated(state, sums.gradients, Computed(sums.losses, statistics), rate)
 
     def _differentiated(
-        self, state: State, fixed: State, statistics: State, part: State, draw: Draw, counts: jax.Array | None
+        self, state: State, fixed: State, statistics: State, part: State, draw: Draw, counts: Counts
     ) -> tuple[Computed, State]:
         program = self.program
         values = {**self._values(state, fixed), **statistics}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -15,6 +16,8 @@ from unstall.detectors.parts.layers import leaf_layers
 from unstall.settings import Settings
 from unstall.training.update import Rules, State, first_state, scale_of, updated
 
+# What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
+Counts = Tensor | Callable[[Tensor], Tensor] | None
 Part = dict[str, Tensor]  # images, boxes, classes and mask of a batch or of some of its images
 
 
@@ -62,15 +65,18 @@ class Program:
         return ops.stack([counts[name] for name in self.detector.loss_names])
 
     def losses(
-        self, values: dict[str, Tensor], part: Part, draw: Draw, counts: Tensor | None, scale: Tensor | float
+        self, values: dict[str, Tensor], part: Part, draw: Draw, counts: Counts, scale: Tensor | float
     ) -> tuple[Tensor, Computed]:
         """Their sum, times `scale`, and themselves. `values` stand in for those of the variables. Without `counts` they are
         shared by what the part holds: then it is the whole batch."""
         names = self.detector.loss_names
         with self._with(values) as scope:
             terms = self.detector.loss_terms(part["images"], _targets(part), draw, training=True)
-        if counts is not None:
-            terms = {name: Term(terms[name].total, counts[number]) for number, name in enumerate(names)}
+        held: Tensor = counts
+        if callable(counts):
+            held = counts(ops.stop_gradient(ops.stack([terms[name].count for name in names])))
+        if held is not None:
+            terms = {name: Term(terms[name].total, held[number]) for number, name in enumerate(names)}
         losses = shared(terms)
         learned = {name: scope.get_current_value(variable) for name, variable in self.statistics.items()}
         return sum(losses.values()) * scale, Computed(ops.stack([losses[name] for name in names]), learned)

@@ -25,7 +25,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from unstall.backends.stepping import Arrays, stepping
+from unstall.backends.stepping import Arrays, SharedStepping, Stepping, shared_stepping, stepping
 from unstall.detectors.detector import Detector
 from unstall.errors import WrongInput
 from unstall.settings import Settings
@@ -72,7 +72,8 @@ class Step:
         self.iteration = 0  # steps done, those that were not applied too
         self.program = Program(detector, settings)
         first = self.program.first_state()
-        self.stepping = stepping(self.program, first)
+        self._shared: SharedStepping | None = shared_stepping(self.program, first) if settings.workers > 1 else None
+        self.stepping: Stepping = self._shared or stepping(self.program, first)
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
@@ -96,6 +97,17 @@ class Step:
         refuse_others(arrays, self._kinds)
         self.stepping.restore({name: array for name, array in arrays.items() if name != ITERATION})
         self.iteration = int(arrays[ITERATION])
+
+    def heard(self, end: bool, save: bool) -> tuple[bool, bool]:
+        """Whether the training is to end, or to be saved, here and now: asked after each step. Of several workers each says what
+        it wishes, and all hear the same two steps later, so that none goes on without the others."""
+        return (end, save) if self._shared is None else self._shared.heard((end, save))
+
+    def take_over(self, iteration: int) -> None:
+        """Of several workers all go on where the first is: with its state, at its step."""
+        if self._shared is not None:
+            self._shared.take_over()
+            self.iteration = iteration
 
     @contextmanager
     def averaged(self) -> Iterator[None]:

@@ -1,0 +1,53 @@
+"""A program for the tests: a few steps of a tiny detector, by one worker or by several, and what became of it.
+
+python steps_together.py OUT VARIANT [MICRO_BATCH], with the variables of unstall.scale.membership
+"""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unstall.backends.quietly import start
+from unstall.scale import membership, rendezvous
+from unstall.settings import Settings
+
+SETTINGS = Settings(batch_size=4, rate=0.02, warm_up_steps=2, average_decay=0.9, clip_norm=5.0, seed=7)
+STEPS = 2
+
+
+def main(out: Path, variant: str, micro_batch: int | None) -> None:
+    who = membership.of(os.environ)
+    settings = replace(SETTINGS, workers=who.workers, micro_batch=micro_batch)
+    if not who.is_alone:
+        met = rendezvous.meet(who, {}, lambda awaited: None)
+        from unstall.backends.meeting_jax import join
+
+        join(who, met)
+    start("jax")
+    from tests.detectors.seeded import batch, set_weights
+    from tests.training.step_spec import PX, SMALL, TOTAL
+    from unstall.detectors import build
+    from unstall.training.step import Step
+
+    detector = build(variant, image_px=PX, classes=3, frozen_norms=True, **SMALL[variant])
+    set_weights(detector)
+    if not who.is_first:  # whatever it begins with: the state is that of the first
+        for variable in detector.trainable_variables:
+            variable.assign(variable + 1)
+    step = Step(detector, settings, TOTAL)
+    step.take_over(step.iteration)
+    told, mine = [], slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
+    for number in range(STEPS):
+        whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
+        told.append(step({name: each[mine] for name, each in whole.items()}).read())
+    arrays: dict[str, Any] = {name: array for name, array in step.arrays().items()}
+    numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in told])
+    np.savez(out.with_suffix(f".{who.worker}.npz"), told=numbers, **arrays)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else None)
