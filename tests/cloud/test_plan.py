@@ -14,7 +14,6 @@ from unstall.backends import compiled_memory
 from unstall.cloud import machines, planning
 from unstall.cloud.feeding import Input, measured
 from unstall.cloud.planning import Offer, Plan, Wanted
-from unstall.errors import WrongInput
 from unstall.memory import remembered
 from unstall.memory.devices import Device
 
@@ -32,10 +31,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Known:
 
 
 def plan_of(wanted: Wanted) -> Plan:
-    share = planning.share_of(wanted.settings, wanted.workers)
-
     def plan(device: Device) -> memory.MemoryPlan:
-        return memory.plan(share, device, 20, largest_pixels=wanted.largest_pixels, finds_largest=False)
+        return memory.plan(wanted.settings, device, 20, largest_pixels=wanted.largest_pixels, finds_largest=False)
 
     return plan
 
@@ -127,15 +124,10 @@ def test_shapes_are_not_read() -> None:
 
 
 def test_each_worker_has_a_card_and_its_share_of_the_batch(known: Known) -> None:
-    wanted = replace(WANTED, workers=4)
+    wanted = replace(WANTED, settings=replace(SETTINGS, workers=4))
     best = chosen_for(wanted)
     assert (best.machine.name, best.count) == ("g2-standard-4", 4) and best.price == pytest.approx(4 * 0.706832)
     assert {asked.settings["batch_size"] for asked in known.asked if asked.phase == "training"} == {4}
-
-
-def test_a_batch_that_cannot_be_shared_is_refused() -> None:
-    with pytest.raises(WrongInput, match=r"--workers: expected a divisor of the batch_size \(16\). Received: 3"):
-        planning.share_of(SETTINGS, 3)
 
 
 # --- as a person meets it ---

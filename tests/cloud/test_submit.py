@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from tests.cli.test_cli import as_json, call
 from tests.cloud.google import Google, google
-from unstall.cloud import arguments, kubeflow, machines, vertex, wishes
+from unstall.cloud import kubeflow, machines, vertex, wishes
 from unstall.cloud.wishes import Job
 from unstall.errors import NotPermitted, WrongInput
+from unstall.scale import arguments
 from unstall.settings_options import given, setting_options
 
 NEEDS = "needs pip install 'unstall[cloud]'"

@@ -7,9 +7,9 @@ from typing import Any
 
 from unstall import settings_file
 from unstall.cloud import machines, wishes
-from unstall.cloud.arguments import arguments, refuse_local_paths
 from unstall.cloud.wishes import Job
 from unstall.errors import WrongInput
+from unstall.scale.arguments import arguments, chosen, refuse_local_paths
 from unstall.settings_options import given as settings_given
 from unstall.settings_sources import resolve
 
@@ -17,10 +17,8 @@ from unstall.settings_sources import resolve
 def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     """`options` are the keywords of the command, the settings among them."""
     resolved = resolve(settings_given(dict(options)), config)
-    chosen = {
-        name: getattr(resolved.settings, name) for name, source in resolved.sources.items() if not source.startswith("recipe of")
-    }
-    refuse_local_paths(chosen)
+    asked_for = chosen(resolved)
+    refuse_local_paths(asked_for)
     in_file = wishes.in_file(*settings_file.read_cloud(config)) if config else {}
     found = wishes.values(engine, options, in_file)
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
@@ -34,7 +32,7 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
         )
     out = found["out"].rstrip("/")
     return Job(
-        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, *arguments(chosen)), out=out,
+        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, *arguments(asked_for)), out=out,
         workers=workers, machines=wishes.machines_for(workers, cards),
         project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
         is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["hours"],

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.cloud.feeding import Input
 from unstall.cloud.machines import Machine, Table
-from unstall.errors import WrongInput
 from unstall.memory.devices import Device, named
 from unstall.memory.host import KEPT_SHARE, host_need
 from unstall.settings import Settings, changed
@@ -33,9 +32,13 @@ class Wanted:
     images: int | None  # of the data
     largest_pixels: int | None
     input: Input
-    workers: int = 1  # training processes: each has a card, or a machine without one, and its share of the batch
     is_spot: bool = False
     images_per_s: float | None = None  # that the steps take, where somebody has measured it
+
+    @property
+    def workers(self) -> int:
+        """Training processes: each has a card, or a machine without one, and its share of the batch."""
+        return self.settings.workers
 
 
 @dataclass(frozen=True)
@@ -108,17 +111,6 @@ def cost(wanted: Wanted, offer: Offer) -> dict[str, float] | None:
     return {"hours": hours, "money": hours * offer.price}
 
 
-def share_of(settings: Settings, workers: int) -> Settings:
-    """What one worker computes: its part of the batch."""
-    if settings.batch_size % workers:
-        raise WrongInput(f"--workers: expected a divisor of the batch_size ({settings.batch_size}). Received: {workers}")
-    if workers == 1:
-        return settings
-    share = settings.batch_size // workers
-    micro = settings.micro_batch if settings.micro_batch and share % settings.micro_batch == 0 else None
-    return changed(settings, {"micro_batch": None, "batch_size": share} | ({"micro_batch": micro} if micro else {}))
-
-
 def device_of(machine: Machine, cards: str | None) -> Device:
     if machine.card is not None:
         return named(machine.card, cards)
@@ -173,7 +165,7 @@ def _host_bytes(wanted: Wanted, machine: Machine, plan: MemoryPlan) -> int:
     """As many processes as the machine has cards share it."""
     beside = min(wanted.workers, max(1, machine.cards))
     threads = wanted.settings.input_threads or max(1, machine.vcpus // beside)
-    settings = changed(wanted.settings, {"input_threads": threads})
+    settings = changed(wanted.settings.of_one_worker(), {"input_threads": threads})
     on_cores = plan.training.need if machine.card is None else 0
     need = host_need(settings, plan.backend, plan.training.input, plan.training.state, on_cores, wanted.largest_pixels)
     return beside * need.total

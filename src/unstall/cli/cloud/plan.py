@@ -98,14 +98,13 @@ def _wanted(
 
 def _plan(wanted: Wanted, classes: int | None, progress: Progress | None) -> Plan:
     from unstall import memory
-    from unstall.cloud.planning import share_of
     from unstall.memory.devices import Device
     from unstall.report.plan_text import told_before
 
-    share = share_of(wanted.settings, wanted.workers)
-
     def plan(device: Device) -> memory.MemoryPlan:
         pixels, before = wanted.largest_pixels, told_before(progress)
-        return memory.plan(share, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before)
+        return memory.plan(
+            wanted.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
+        )
 
     return plan

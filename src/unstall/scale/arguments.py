@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstall import settings_file
 from unstall.errors import WrongInput
@@ -11,7 +11,17 @@ from unstall.settings import kind_of
 from unstall.settings_sources import PATHS
 from unstall.storage import is_bucket
 
+if TYPE_CHECKING:
+    from unstall.settings_sources import Resolved
+
 OF_THE_OTHER_MACHINE = ("cache_folder",)  # a folder there, not here
+
+
+def chosen(resolved: Resolved) -> dict[str, Any]:
+    """What somebody has asked for. The recipe of the model is the same on the other machine."""
+    return {
+        name: getattr(resolved.settings, name) for name, source in resolved.sources.items() if not source.startswith("recipe of")
+    }
 
 
 def arguments(values: Mapping[str, Any]) -> list[str]:
