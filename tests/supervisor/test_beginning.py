@@ -12,8 +12,9 @@ from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.remedies import remedy_names
 from unstall.runs import RunFolder
+from unstall.scale.membership import Membership
 from unstall.settings import Settings, changed, from_plain
-from unstall.supervisor.beginning import REMEDIES, begin, going_on_with, planned_changes
+from unstall.supervisor.beginning import REMEDIES, begin, going_on_with, place_here, planned_changes, refuse_contradiction
 
 WANTED = Settings(batch_size=16)
 
@@ -68,3 +69,27 @@ def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
         begin(WANTED, None, str(tmp_path), {})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert not RunFolder(tmp_path).settings_path.exists()
+
+
+# --- several machines ---
+
+
+def test_a_machine_without_the_first_worker_has_a_folder_of_its_own_in_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place_here("gs://bucket/runs/first") == "gs://bucket/runs/first"
+    for name, value in Membership(1, 2, "10.0.0.7:8476").as_environment().items():
+        monkeypatch.setenv(name, value)
+    assert place_here("gs://bucket/runs/first/") == "gs://bucket/runs/first/workers/1" and place_here(None) is None
+
+
+def test_its_worker_finds_its_folder_there(tmp_path: Path) -> None:
+    own = RunFolder(tmp_path / "first" / "workers" / "2")
+    assert own.of_worker(2) == own and own.of_worker(3).path == own.path / "workers" / "3"
+    assert RunFolder(tmp_path / "first").of_worker(2) == own
+
+
+def test_the_run_may_begin_where_another_machine_came_first(tmp_path: Path) -> None:
+    (tmp_path / "run" / "workers" / "1").mkdir(parents=True)
+    refuse_contradiction(None, str(tmp_path / "run"), None)
+    (tmp_path / "run" / "thesis.tex").touch()
+    with pytest.raises(WrongInput, match="expected a folder that is empty"):
+        refuse_contradiction(None, str(tmp_path / "run"), None)

@@ -15,11 +15,19 @@ from unstall.journal.events import PlanMade
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Kind, Verb
 from unstall.runs import RunFolder
+from unstall.scale import engines
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
 from unstall.storage import is_bucket, located
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
+
+
+def place_here(out: str | None) -> str | None:
+    """Of several machines only the one with worker 0 has the folder of the run: each of the others has one in it, in which it
+    begins and goes on by itself. So they need not wait for each other, nor take each other's files."""
+    first = engines.first_here(os.environ)
+    return out if out is None or first == 0 else f"{out.rstrip('/')}/{runs.WORKERS}/{first}"
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -135,5 +143,5 @@ def _refuse_taken(out: str) -> None:
     folder = Path(out)
     if RunFolder(folder).settings_path.exists():
         raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(each.name != runs.WORKERS for each in folder.iterdir())):
         raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")

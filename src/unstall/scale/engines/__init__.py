@@ -59,6 +59,13 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     return None if name == LOCAL else int(engine_module(name).memberships(environ, 1)[0].workers)
 
 
+def first_here(environ: Mapping[str, str]) -> int:
+    """The lowest number of this machine's workers: 0 where it leads, or nobody else takes part."""
+    if not membership.is_given(environ) and recognised(environ) == LOCAL:
+        return 0
+    return min(each.worker for each in memberships(environ, 1))
+
+
 def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
     said = workers_said(environ)
