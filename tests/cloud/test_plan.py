@@ -106,7 +106,7 @@ def test_cores_that_decode_too_little_for_the_card_do_not_fit(known: Known) -> N
     best = chosen_for(wanted)
     assert best.machine.name == "g2-standard-12" and best.fed_images_per_s == 550.0  # 11 of its 12 vCPUs
     starved = next(each for each in offers_of(wanted) if each.machine.name == "g2-standard-8")
-    assert starved.why == "its cores decode 350 images/s, the steps take 400"
+    assert starved.why == "its cores make 350 images/s ready, the steps take 400"
 
 
 def test_without_the_rate_of_the_steps_nothing_is_claimed_of_feeding_or_cost(known: Known) -> None:
@@ -117,7 +117,16 @@ def test_without_the_rate_of_the_steps_nothing_is_claimed_of_feeding_or_cost(kno
 
 
 def test_shapes_are_not_read() -> None:
-    assert measured(None).images_per_s(8) is None and "drawn" in measured(None).why_not
+    found = measured(None, SETTINGS)
+    assert found.images_per_s(8) is None and "drawn" in found.why_not
+
+
+def test_the_rate_of_a_core_is_that_of_the_trainings_own_pipeline(tmp_path: Path) -> None:
+    from unstall.data.formats import read
+
+    assert call("data", "shapes", str(tmp_path / "shapes"), "--images", "12").returncode == 0
+    found = measured(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_px": [64, 64]}))
+    assert (found.core_images_per_s or 0) > 0 and (found.image_bytes or 0) > 0 and found.read_images_per_s is None
 
 
 # --- many workers ---

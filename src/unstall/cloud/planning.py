@@ -55,7 +55,7 @@ class Offer:
     limit_bytes: int | None = None
     way: str = ""
     host_bytes: int | None = None  # of the machine's own memory
-    fed_images_per_s: float | None = None  # decoded by its cores
+    fed_images_per_s: float | None = None  # made ready by its cores
     is_fed: bool | None = None  # whether that is what the steps take
 
     @property
@@ -157,7 +157,7 @@ def _judged(
     if host > room:
         return "does not fit", f"needs {size(host)} of {size(room)} of the machine's own memory"
     if is_fed is False:
-        return "does not fit", f"its cores decode {fed:,.0f} images/s, the steps take {wanted.images_per_s:,.0f}"
+        return "does not fit", f"its cores make {fed:,.0f} images/s ready, the steps take {wanted.images_per_s:,.0f}"
     return "fits", ""
 
 

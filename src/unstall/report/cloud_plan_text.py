@@ -39,7 +39,7 @@ def _machines(offers: list[dict[str, Any]], currency: str) -> Table:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("machine", f"{currency}/h", "vCPU", "memory", "cards", "needs", "decodes"):
+    for name in ("machine", f"{currency}/h", "vCPU", "memory", "cards", "needs", "images"):
         table.add_column(name, justify="left" if name in {"machine", "cards"} else "right", no_wrap=True)
     table.add_column("", overflow="fold")
     for offer in offers:

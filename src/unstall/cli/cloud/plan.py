@@ -1,7 +1,7 @@
 """Name the cheapest machine type that fits a training: unstall cloud plan --data gs://NAME/coco --model NAME
 
 Takes the settings of `unstall train`. Machine types are looked at by their price until one fits by the plan of memory (`unstall
-plan`), and by what its own memory must hold; beside it stands how many images its cores decode. Prices come from a table that
+plan`), and by what its own memory must hold; beside it stands how many images its cores make ready. Prices come from a table that
 says its date and source; --prices puts another in its place. What is not known is said to be unknown. Ends with 1 where nothing
 fits.
 """
@@ -89,7 +89,7 @@ def _wanted(
         parameters=shapes.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.shapes,
         largest_pixels=max(pixels, default=0) or None,
-        input=feeding.measured(data),
+        input=feeding.measured(data, settings),
         is_spot=is_spot,
         images_per_s=images_per_s,
     )
