@@ -134,8 +134,7 @@ def _looked_at(
     wanted: Wanted, machine: Machine, count: int, price: float | None, plan_of: Callable[[Machine], MemoryPlan]
 ) -> Offer:
     if machine.card is None and wanted.parameters > _most_on_cores():
-        millions = wanted.parameters / 1e6
-        why = f"no card, and {millions:.1f} million weights: a step would take seconds to minutes"
+        why = f"no card for {wanted.parameters / 1e6:.1f} million weights"
         return Offer(machine, count, price, "does not fit", why)
     plan = plan_of(machine)
     host = _host_bytes(wanted, machine, plan)
