@@ -44,7 +44,7 @@ def main(out: Path, variant: str, micro_batch: int | None) -> None:
     for number in range(STEPS):
         whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
         told.append(step({name: each[mine] for name, each in whole.items()}).read())
-    arrays: dict[str, Any] = {name: array for name, array in step.arrays().items()}
+    arrays: dict[str, Any] = {**step.arrays()}
     numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in told])
     np.savez(out.with_suffix(f".{who.worker}.npz"), told=numbers, **arrays)
 

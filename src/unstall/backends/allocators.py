@@ -5,11 +5,11 @@ Nothing is imported: what is installed is read from its description.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 from collections.abc import Mapping, MutableMapping
 
+from unstall.backends.installed import version_of
 from unstall.errors import WrongInput
 
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
@@ -78,13 +78,5 @@ def knows_cards(backend: str) -> bool:
     if backend == "jax":
         return any(importlib.util.find_spec(name) is not None for name in CUDA_PLUGINS)
     if backend == "torch":
-        return not _version("torch").endswith("+cpu")
-    return not _version("tensorflow-cpu")
-
-
-def _version(distribution: str) -> str:
-    """Empty where it is not installed."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+        return not version_of("torch").endswith("+cpu")
+    return not version_of("tensorflow-cpu")

@@ -58,7 +58,7 @@ from unstall.journal.training import (
     TrainingEnded,
     UpdateSkipped,
 )
-from unstall.journal.workers import WorkerFaltered, WorkerJoined
+from unstall.journal.workers import OthersLost, WorkerFaltered, WorkerJoined, WorkersAwaited
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "MemoryExhausted",
     "ModelRecorded",
     "ModulesLoaded",
+    "OthersLost",
     "PathLooked",
     "PlanMade",
     "PlanUndone",
@@ -114,6 +115,7 @@ __all__ = [
     "WorkerFaltered",
     "WorkerJoined",
     "WorkerReplaced",
+    "WorkersAwaited",
 ]
 
 

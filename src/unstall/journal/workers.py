@@ -24,6 +24,28 @@ class WorkerJoined(Event):
 
 
 @dataclass(frozen=True)
+class WorkersAwaited(Event):
+    """A worker waits for others to come, told now and then."""
+
+    worker: int = 0  # that waits
+    of: int = 1
+    missing: list[int] = field(default_factory=list)  # as far as it knows: worker 0 knows of all, another of worker 0 alone
+    coordinator: str = ""  # host:port at which they meet
+    why: str = ""  # worker 0 cannot be reached; empty: it can, or is the one that waits
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class OthersLost(Event):
+    """A worker cannot go on, as another is gone or cannot be reached any more; it is well itself."""
+
+    worker: int = 0  # that noticed
+    of: int = 1
+    step: int = 0
+    error: str = ""  # in the words of whoever carries their numbers
+
+
+@dataclass(frozen=True)
 class WorkerFaltered(Event):
     """A worker has ended before the others, or stands still, or holds them up: said by the supervisor that watches it."""
 

@@ -67,7 +67,11 @@ class Pace:
 
 
 class TrainingLine:
-    def __init__(self, epochs: int, steps_per_epoch: int, batch_size: int, memory: Callable[[], int | None]) -> None:
+    def __init__(
+        self, epochs: int, steps_per_epoch: int, batch_size: int, memory: Callable[[], int | None], is_silent: bool = False
+    ) -> None:
+        """`is_silent`: nothing is shown or said, as another worker of the same run says the same."""
+        self._is_silent = is_silent
         self._epochs, self._steps_per_epoch, self._batch_size, self._memory = epochs, steps_per_epoch, batch_size, memory
         self._epoch = self._step = 0
         self._loss: float | None = None
@@ -77,7 +81,7 @@ class TrainingLine:
         self._live: Any = None
 
     def __enter__(self) -> TrainingLine:
-        if sys.stderr is not None and sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty() and not self._is_silent:
             from rich.console import Console
             from rich.live import Live
 
@@ -117,6 +121,8 @@ class TrainingLine:
 
     def say(self, text: str) -> None:
         """A line that stays."""
+        if self._is_silent:
+            return
         self._told_at = time.monotonic()
         if self._live is not None:
             from rich.text import Text

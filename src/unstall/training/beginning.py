@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import Any
 import unstall
 from unstall.backends import devices, running_backend
 from unstall.data.pipeline import Pipeline
+from unstall.errors import WrongInput
 from unstall.journal.events import TrainingBegan
 from unstall.memory.layers import batch_shapes
 from unstall.report.counted import counted
 from unstall.report.progress import shown_progress
 from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
+from unstall.scale.company import Company
 from unstall.settings import Settings, as_plain
 from unstall.training import preparing, telling
 from unstall.training.board import Board
@@ -55,41 +58,64 @@ class Begun:
     board: Board | None
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
+    company: Company  # the other workers, if there are any
     doing: str = "first_step"  # first_step | train | validate | save
 
 
-def begin(run: RunFolder, settings: Settings, interruption: Interruption) -> Begun:
-    """The line is not shown yet: `with begun.line` does that."""
+def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> Begun:
+    """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
+    from it: the others need not even have it."""
     checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
-    saved = checkpoints.newest()
-    needed = None if saved is None else saved.position["needed_by_weights"]
-    with shown_progress() as progress:
-        learned = lessons(settings, preparing.image_px(settings, needed), run.path, progress)
-    detector = preparing.built(settings, learned.classes, say, needed)
-    pipeline = preparing.pipeline(settings, detector, learned.train)
+    saved = checkpoints.newest() if company.is_first else None
+    position = company.from_first(lambda: None if saved is None else saved.position)
+    needed = None if position is None else position["needed_by_weights"]
+    with shown_progress() if company.is_first else nullcontext() as progress:
+        learned = lessons(settings, preparing.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
+    refuse_other_data(company, learned)
+    detector = preparing.built(settings, learned.classes, say if company.is_first else _nobody, needed)
+    pipeline = preparing.pipeline(settings, detector, learned.train, company.who.worker)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if saved is not None:
         step.restore(saved.arrays)
-        at = Position.from_plain(saved.position, pipeline.steps_per_epoch)
-    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes)
-    judge = Judge(run, learned.train, settings.warm_up_steps, at, line.say)
+    if position is not None:
+        at = Position.from_plain(position, pipeline.steps_per_epoch)
+    step.take_over(company.from_first(lambda: step.iteration))
+    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
+    judge = Judge(run.of_worker(company.who.worker), learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all)
     rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
-    if saved is not None:
-        judge.restore(saved.position["judged"])
+    if position is not None:
+        judge.restore(position["judged"])
         rhythm.began(at.step)
-    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard else None
+    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
     if board is not None:
         board.table(at.step, "settings", as_plain(settings))
-    results = Results(run, detector, learned.classes, line.say)
+    results = Results(run, detector, learned.classes, line.say, is_kept=company.is_first)
     backend = running_backend() or ""
-    scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption)
+    scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
     begun = Begun(
         run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
-        line, preparing.needed_by_weights(settings) if needed is None else needed,
+        line, preparing.needed_by_weights(settings) if needed is None else needed, company,
     )  # fmt: skip
     _say_what_begins(begun, saved)
     return begun
+
+
+def refuse_other_data(company: Company, learned: Lessons) -> None:
+    """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
+    apart = 0 if learned.validation is None else len(learned.validation.examples)
+    own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
+    said = company.all_say(own)
+    for worker, other in enumerate(said):
+        for name in own:
+            if other[name] != said[0][name]:
+                raise WrongInput(
+                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {said[0][name]}. Expected the same."
+                )
+
+
+def _nobody(text: str) -> None:
+    """Hears it: the first worker says the same."""
 
 
 def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
@@ -111,10 +137,13 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
         )
     )
     detector = begun.step.detector
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.most_boxes)
     telling.record(fingerprint_of(learned.train), detector, shapes)
+    if not begun.company.is_first:
+        return
     images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
-    say(f"{settings.model} on {begun.backend}, {where}: {images}; {learned.remark}.")
+    workers = f", {settings.workers} workers" if settings.workers > 1 else ""
+    say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
     if saved is None:
         return
     say(f"Goes on at step {at.step_in_epoch} of epoch {at.epoch + 1}, from {saved.path.name}.")

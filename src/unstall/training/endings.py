@@ -14,6 +14,8 @@ class Ending(IntEnum):
     OUT_OF_MEMORY = 76  # of the device, or of the host as Python noticed it
     NOT_FINITE = 77  # losses or gradients again and again: updates were skipped, the weights are good
     DIVERGED = 78  # the loss rose for good: the newest weights are not to be trusted
+    OTHERS_LOST = 79  # of several workers another is gone, or did not come: this one is well
+    ADDRESS_TAKEN = 80  # the port at which workers meet belongs to somebody else
 
     @property
     def title(self) -> str:
@@ -21,4 +23,4 @@ class Ending(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED = Ending
+DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN = Ending

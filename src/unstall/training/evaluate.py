@@ -15,6 +15,7 @@ from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 from unstall.training.coco_matching import Answer, Truth
 from unstall.training.confusion import LEAST_IOU, LEAST_SCORE, confusion
+from unstall.training.detected import Detected
 from unstall.training.detecting import Detecting, Found, detections, pipeline_for
 from unstall.training.score import RECALLS, Score, score
 
@@ -67,22 +68,35 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation:
     """`class_names` are the detector's; without them its classes are those of the data set, in their order."""
-    to_data = class_map(model.detector, class_names, data)
+    class_map(model.detector, class_names, data)  # refuses at once what does not fit
+    return judged(model.detector, data, class_names, detected(model, data, batch_size, progress), progress)
+
+
+def detected(model: Detecting, data: DataSet, batch_size: int, progress: Progress | None = None) -> Detected:
+    """What is found in each of the images."""
     pipeline = pipeline_for(model.detector, data, batch_size)
-    truths, answers = [], []
+    by_row: dict[int, Found] = {}
     for row, found in detections(model, pipeline):
-        truths.append(truth_of(data.examples[row]))
-        answers.append(answer_of(found, to_data))
+        by_row[row] = found
         if progress is not None:
-            progress("detecting", len(truths), len(data.examples))
-    if not truths:
-        why = next(iter(pipeline.skipped.by_name.items()), ("", "it has no examples"))
+            progress("detecting", len(by_row), len(data.examples))
+    return Detected(by_row, pipeline.skipped.by_name)
+
+
+def judged(
+    detector: Detector, data: DataSet, class_names: Sequence[str], found: Detected, progress: Progress | None = None
+) -> Evaluation:
+    to_data = class_map(detector, class_names, data)
+    if not found.by_row:
+        why = next(iter(found.skipped.items()), ("", "it has no examples"))
         raise WrongInput(f"No image of '{data.path}' can be read. {': '.join(why)}")
+    truths = [truth_of(data.examples[row]) for row in found.by_row]
+    answers = [answer_of(each, to_data) for each in found.by_row.values()]
     classes = len(data.classes)
     result = score(truths, answers, classes, progress)
     unknown = tuple(name for number, name in enumerate(data.classes) if number not in to_data)
     table = confusion(truths, answers, classes)
-    return Evaluation(tuple(data.classes), result, table, len(truths), pipeline.skipped.by_name, unknown)
+    return Evaluation(tuple(data.classes), result, table, len(truths), found.skipped, unknown)
 
 
 def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> Integers:

@@ -41,7 +41,17 @@ class Unread:
 
 
 class Judge:
-    def __init__(self, run: RunFolder, data: DataSet, warm_up_steps: int, at: Position, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        run: RunFolder,
+        data: DataSet,
+        warm_up_steps: int,
+        at: Position,
+        say: Callable[[str], None],
+        rows_of_all: Callable[[int, int], list[int]] | None = None,
+    ) -> None:
+        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch."""
+        self._rows_of_all = rows_of_all
         self._run, self._data, self._at, self._say = run, data, at, say
         self._unread: deque[Unread] = deque()
         self._skipped, self._divergence = SkippedUpdates(), Divergence(warm_up_steps)
@@ -95,7 +105,7 @@ class Judge:
                 step=unread.step,
                 epoch=unread.batch.epoch,
                 what=what,
-                rows=bad_batches.rows_of(unread.batch),
+                rows=self._rows(unread.batch),
                 path=path,
                 in_a_row=self._skipped.in_a_row,
             )
@@ -106,6 +116,11 @@ class Judge:
         if self._skipped.is_hopeless:
             self._say(f"Step {unread.step}: too many updates are not finite.")
             raise Stopped(NOT_FINITE)
+
+    def _rows(self, batch: Batch) -> list[int]:
+        own = bad_batches.rows_of(batch)
+        everyone = [] if self._rows_of_all is None else self._rows_of_all(batch.epoch, batch.step)
+        return own + [row for row in everyone if row not in own] if len(everyone) > len(own) else own
 
     def _end_diverged(self, step: int, diverged: Diverged) -> None:
         loss, usual, since = diverged.loss, diverged.usual_loss, diverged.since_step

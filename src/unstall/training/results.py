@@ -22,7 +22,11 @@ from unstall.training.scored import Scored, forget, recall, remember
 
 
 class Results:
-    def __init__(self, run: RunFolder, detector: Detector, classes: Sequence[str], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, run: RunFolder, detector: Detector, classes: Sequence[str], say: Callable[[str], None], is_kept: bool = True
+    ) -> None:
+        """Where `is_kept` is False nothing is written: of several workers only the first does."""
+        self._is_kept = is_kept
         self._run, self._detector, self._classes, self._say = run, detector, classes, say
         self._history = History(run.history_path)
         self._refused: set[str] = set()
@@ -69,6 +73,8 @@ class Results:
         self._keep(path.name, lambda: weights_file.save(self._detector, path, self._classes, source=self._run.name))
 
     def _keep(self, what: str, write: Callable[[], object]) -> None:
+        if not self._is_kept:
+            return
         try:
             write()
         except (OSError, WrongInput) as error:  # writers of ours say by WrongInput that a disk refuses

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from functools import partial
 
+from unstall.data.example import DataSet
 from unstall.report.training_line import TrainingLine
+from unstall.scale.company import Company
 from unstall.settings import Settings
 from unstall.training import telling
 from unstall.training.board import Board
+from unstall.training.detected import Detected
 from unstall.training.detecting import Detecting
-from unstall.training.evaluate import evaluate
+from unstall.training.evaluate import detected, judged
 from unstall.training.interruption import Interrupted, Interruption
 from unstall.training.lessons import Lessons
 from unstall.training.pictures import pictures
@@ -31,7 +36,9 @@ class Scoring:
         board: Board | None,
         line: TrainingLine,
         interruption: Interruption,
+        company: Company,
     ) -> None:
+        self._company = company
         self._settings, self._backend, self._lessons, self._detecting = settings, backend, lessons, detecting
         self._results, self._board, self._line, self._interruption = results, board, line, interruption
         self._batch_size = settings.at_once
@@ -42,16 +49,34 @@ class Scoring:
         return self._lessons.validation is not None and (is_last or bool(every and done % every == 0))
 
     def score(self, at: Position) -> Figures:
-        """By the weights that the detector holds."""
-        data, classes = self._lessons.validation, self._lessons.classes
+        """By the weights that the detector holds. Of several workers each looks at its part of the images, the first puts
+        together what they found, and all hear the figures: while it does, the others show that they live."""
+        data = self._lessons.validation
         assert data is not None
-        self._line.works("detecting", 0, len(data.examples))
         with telling.phase("validate"):
-            progress = Validating(self._line, self._interruption, self._batch_size)
-            evaluation = evaluate(self._detecting, data, classes, self._batch_size, progress).as_plain()
-            if self._board is not None:
-                for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
-                    self._board.picture(at.step, picture.name, picture.image)
+            figures: Figures = self._company.from_first(partial(self._judged, at, data, self._found(data)))
+        return figures
+
+    def _found(self, data: DataSet) -> Detected | None:
+        """What all workers have found, each in its part of the images; None but for the first."""
+        who = self._company.who
+        part = replace(data, examples=data.examples[who.worker :: who.workers])
+        self._line.works("detecting", 0, len(part.examples))
+        progress = Validating(self._line, self._interruption, self._batch_size)
+        own = detected(self._detecting, part, self._batch_size, progress) if part.examples else Detected({}, {})
+        if self._company.is_alone:
+            return own
+        parts = self._company.at_first(own.packed())
+        return None if parts is None else Detected.of_parts(parts)
+
+    def _judged(self, at: Position, data: DataSet, found: Detected | None) -> Figures:
+        assert found is not None
+        classes = self._lessons.classes
+        progress = Validating(self._line, self._interruption, self._batch_size)
+        evaluation = judged(self._detecting.detector, data, classes, found, progress).as_plain()
+        if self._board is not None:
+            for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
+                self._board.picture(at.step, picture.name, picture.image)
         figures: Figures = evaluation["figures"]
         if at.is_better(figures):
             run = {"epoch": at.epoch + 1, "step": at.step, "model": self._settings.model, "data": str(data.path)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from typing import Any
 
 from unstall.data.pipeline import Batch
@@ -32,6 +33,7 @@ class Trainer:
         self.begun, self.settings, self.at = begun, begun.settings, begun.at
         self.step, self.judge, self.line = begun.step, begun.judge, begun.line
         self.checkpoints, self.rhythm, self.interruption = begun.checkpoints, begun.rhythm, begun.interruption
+        self.company = begun.company
         self._said: set[str] = set()
 
     # --- the loop ---
@@ -47,7 +49,7 @@ class Trainer:
         except Interrupted:
             return INTERRUPTED
         except Stopped as stopped:
-            if stopped.ending is DIVERGED:
+            if stopped.ending is DIVERGED and self.company.is_first:
                 self.checkpoints.wait()
                 self.checkpoints.withdraw_from(stopped.since_step)
             return stopped.ending
@@ -58,7 +60,8 @@ class Trainer:
         try:
             while self.at.epoch < self.settings.epochs and not self.is_patience_spent():
                 self.learn_epoch(batches)
-                self.keep_if_due(at_epoch_end=True)
+                if self.is_due(at_epoch_end=True):
+                    self.keep()
                 self.score_epoch()
         except Interrupted:
             if self.begun.doing == "first_step":
@@ -72,14 +75,16 @@ class Trainer:
         telling.epoch_began(self.at.epoch)
         while self.at.step_in_epoch < self.at.steps_per_epoch:
             self.learn_batch(batches)
-            if self.interruption.is_asked:
+            ends, saves = self.step.heard(self.interruption.is_asked, self.is_due())
+            if ends:
                 raise Interrupted
-            self.keep_if_due()
+            if saves:
+                self.keep()
         self.judge.read_all()
 
     def learn_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
-        with telling.waiting_for_input(), self.interruption.wakes():
+        with telling.waiting_for_input(), self.interruption.wakes() if self.company.is_alone else nullcontext():
             batch = next(batches)
         waited_s = time.monotonic() - began
         telling.step_began()
@@ -114,21 +119,28 @@ class Trainer:
     def draw(self) -> None:
         self.checkpoints.wait()
         with self.interruption.may_leave():
-            self.begun.scoring.draw()
+            if self.company.is_first:
+                self.begun.scoring.draw()
 
     # --- checkpoints ---
 
-    def keep_if_due(self, at_epoch_end: bool = False) -> None:
-        """Not while the loss is suspiciously high, nor while the one before is on its way to the disk."""
+    def is_due(self, at_epoch_end: bool = False) -> bool:
+        """Not while the loss is suspiciously high, nor while the one before is on its way to the disk. Only the first worker
+        saves; the others then read what their steps told as it does, so that all judge it at the same step."""
         is_free = at_epoch_end or not self.checkpoints.is_busy
-        if self.rhythm.is_due(self.at.step, at_epoch_end) and is_free and not self.judge.is_suspicious:
-            self.keep()
+        is_due = self.company.is_first and self.rhythm.is_due(self.at.step, at_epoch_end)
+        return is_due and is_free and not self.judge.is_suspicious
 
     def keep_unless_kept(self) -> None:
         if not self.rhythm.is_kept(self.at.step):
             self.keep()
 
     def keep(self) -> None:
+        if not self.company.is_first:
+            return self.judge.read_all()
+        return self.save()
+
+    def save(self) -> None:
         began = time.monotonic()
         with self.doing("save"), telling.phase("save"):
             self.judge.read_all()
@@ -167,7 +179,8 @@ class Trainer:
     def pass_scored_epoch(self) -> None:
         """The epoch that the checkpoint ends may have been scored before the run was ended."""
         results = self.begun.results
-        scored = results.scored_before(self.at)
+        before = self.company.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
+        scored = Scored(**before) if before else None
         if scored is not None and (scored.figures or not self.begun.scoring.is_due(self.at)):
             self.at.end_epoch(scored.figures, scored.seconds)
             results.keep_history(self.at.history)
@@ -185,7 +198,8 @@ class Trainer:
 
     def leaving(self) -> AbstractContextManager[None]:
         """An epoch that is kept may be left while it is scored: it is scored again when the run goes on."""
-        return self.interruption.may_leave() if self.rhythm.is_kept(self.at.step) else nullcontext()
+        is_kept = self.rhythm.is_kept(self.at.step) or not self.company.is_first
+        return self.interruption.may_leave() if is_kept else nullcontext()
 
     def tell_epoch(self, scored: Scored) -> None:
         epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds

@@ -13,20 +13,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unstall import backends
-from unstall.backends import memory_errors
+from unstall.backends import meeting, memory_errors
 from unstall.backends.compiled import keep_compiled
 from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
 from unstall.errors import BucketFailed, UnstallError
 from unstall.inside import begin as probing
 from unstall.inside import probe
-from unstall.journal.events import MemoryExhausted, TrainingEnded
+from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.report.training_line import say
 from unstall.runs import RunFolder
+from unstall.scale import membership
+from unstall.scale.company import Company, OthersLeft
+from unstall.scale.membership import Membership
+from unstall.scale.rendezvous import AddressTaken, PeersLost
 from unstall.settings import Settings, from_plain
 from unstall.training import telling
-from unstall.training.endings import DONE, INTERRUPTED, OUT_OF_MEMORY, Ending
+from unstall.training.endings import ADDRESS_TAKEN, DONE, INTERRUPTED, OTHERS_LOST, OUT_OF_MEMORY, Ending
 from unstall.training.interruption import Interrupted, Interruption
+from unstall.training.joining import joined
 
 if TYPE_CHECKING:
     from unstall.training.beginning import Begun
@@ -36,19 +41,29 @@ LONGEST_MESSAGE = 2000
 
 def work(run: RunFolder, is_quiet: bool) -> int:
     """The exit code. `is_quiet`: the score is not printed."""
-    worker = Worker(run)
+    try:
+        worker = Worker(run, membership.of(os.environ))
+    except UnstallError as error:
+        say(f"unstall: {error}")
+        return error.exit_code
     try:
         with missing_packages_named("unstall train", "data,tensorflow"):
             ending = worker.train()
     except UnstallError as error:
         if isinstance(error, BucketFailed):
             telling.failed(error)  # it may pass: whoever treats the run is to know of what it died
-        say(f"unstall: {error}")
+        worker.say(f"unstall: {error}")
+        if not worker.company.is_alone:
+            worker.leave(error.exit_code)
         return error.exit_code
     if ending == INTERRUPTED:
-        worker.leave()
-    if ending == DONE and not is_quiet:
+        worker.leave(ending)
+    if ending == DONE and worker.who.is_first and not is_quiet:
         worker.show_results()
+    if not worker.company.is_alone:
+        if ending == DONE:
+            meeting.leave()
+        worker.leave(ending)
     return ending
 
 
@@ -58,27 +73,43 @@ def show_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
     traceback.print_exception(kind, error, trace)
 
 
+def _failures() -> tuple[type[BaseException], ...]:
+    """What is looked at more closely; of libraries, those that are loaded by then."""
+    return (*memory_errors.kinds(), *meeting.ERRORS)
+
+
 class Worker:
-    def __init__(self, run: RunFolder) -> None:
-        self.run = run
+    def __init__(self, run: RunFolder, who: Membership) -> None:
+        self.run, self.who = run, who
+        self.company = Company(who)
         self.interruption = Interruption()
         self.begun: Begun | None = None
 
     def train(self) -> Ending:
         began = time.monotonic()
-        probing.begin(self.run)
+        own = self.run.of_worker(self.who.worker)
+        own.path.mkdir(parents=True, exist_ok=True)
+        probing.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
-        settings = from_plain(self.run.read_settings(), f"{self.run.settings_path}: ")
+        plain = {**self.run.read_settings(), "workers": self.who.workers}
+        settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
             ending = self._train(settings)
-        except Interrupted:
+        except (Interrupted, OthersLeft):
             ending = INTERRUPTED
-        except memory_errors.kinds() as error:
-            if not memory_errors.is_out_of_memory(error):
+        except AddressTaken:
+            ending = ADDRESS_TAKEN
+        except PeersLost as lost:
+            ending = self._without_others(lost)
+        except _failures() as error:
+            if memory_errors.is_out_of_memory(error):
+                self._tell_memory(error, settings)
+                ending = OUT_OF_MEMORY
+            elif not self.company.is_alone and meeting.are_others_lost(error):
+                ending = self._without_others(error)
+            else:
                 raise
-            self._tell_memory(error, settings)
-            ending = OUT_OF_MEMORY
         step = 0 if self.begun is None else self.begun.at.step
         telling.tell(TrainingEnded(at=time.time(), step=step, ending=ending.title, seconds=time.monotonic() - began))
         return ending
@@ -88,18 +119,20 @@ class Worker:
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augment)  # what can be refused is refused before anything is loaded
-            backend = backends.choose(None if settings.backend == "auto" else settings.backend, takes_card=True)
+            wanted = meeting.backend_for(settings.backend, settings.workers)
+            backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
+            self.company = joined(self.who, settings, self.interruption)
             start(backend, takes_card=True)
             self.interruption.listen_again()
             from unstall.training.beginning import begin
             from unstall.training.trainer import Trainer
 
-            self.begun = begin(self.run, settings, self.interruption)
+            self.begun = begin(self.run, settings, self.interruption, self.company)
         with self.begun.line:
             return Trainer(self.begun).train()
 
@@ -117,17 +150,30 @@ class Worker:
                 message=message,
             )
         )
-        say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
+        self.say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
 
-    def leave(self) -> None:
-        """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds."""
+    def _without_others(self, error: BaseException) -> Ending:
+        step = 0 if self.begun is None else self.begun.at.step
+        self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
+        telling.tell(OthersLost(at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500]))
+        return OTHERS_LOST
+
+    def say(self, text: str) -> None:
+        """By which of several it is said."""
+        say(text if self.who.is_alone else f"[worker {self.who.worker}] {text}")
+
+    def leave(self, ending: int) -> None:
+        """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
+        for other workers."""
+        if ending == INTERRUPTED:
+            self.company.say_left()
         current = probe.current()
         if current is not None:
             probing.ended(current)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
-        os._exit(INTERRUPTED)
+        os._exit(ending)
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""

@@ -1,0 +1,96 @@
+"""How a worker joins the others of its run, if it has any: they meet, then the backend takes over."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from unstall.backends import meeting
+from unstall.journal.events import WorkerJoined, WorkersAwaited
+from unstall.report.training_line import say
+from unstall.scale import rendezvous
+from unstall.scale.company import Company
+from unstall.scale.membership import Membership
+from unstall.scale.rendezvous import Awaited
+from unstall.settings import Settings, as_plain
+from unstall.training import telling
+from unstall.training.interruption import Interrupted, Interruption
+
+TELL_EVERY_S = 5.0
+SAY_AFTER_S = 20.0
+PR_SET_PDEATHSIG = 1
+# What may be another on each machine: where things lie, and how they are read and kept.
+OWN = (
+    "data", "labels", "validation", "weights", "cache_folder", "input_threads", "ahead_bytes", "cache_bytes", "tensorboard",
+    "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "most_repairs",
+)  # fmt: skip
+
+
+def joined(who: Membership, settings: Settings, interruption: Interruption) -> Company:
+    """In the main thread, before the backend starts."""
+    if who.is_alone:
+        return Company(who)
+    end_with_parent()
+    met = rendezvous.meet(who, card(settings), Patience(who))
+    channel = meeting.join(who, met)
+    interruption.listen_again()
+    event = WorkerJoined(
+        at=time.time(),
+        worker=who.worker,
+        of=who.workers,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        coordinator=who.coordinator,
+        seconds=met.seconds,
+        met_at=met.at,
+    )
+    telling.tell(event)
+
+    def alive() -> None:
+        telling.alive()
+        if interruption.is_asked:
+            raise Interrupted
+
+    return Company(who, channel, alive)
+
+
+def card(settings: Settings) -> dict[str, Any]:
+    """What must be the same for all, or they would not compute the same program: it is compared when they meet."""
+    plain = as_plain(settings)
+    return {"version of": meeting.versions(), "setting": {name: plain[name] for name in plain if name not in OWN}}
+
+
+class Patience:
+    """Tells now and then who is waited for."""
+
+    def __init__(self, who: Membership) -> None:
+        self._who, self._told_at, self._has_said = who, 0.0, False
+
+    def __call__(self, awaited: Awaited) -> None:
+        if awaited.seconds - self._told_at < TELL_EVERY_S:
+            return
+        self._told_at = awaited.seconds
+        who, missing = self._who, list(awaited.missing)
+        event = WorkersAwaited(
+            at=time.time(),
+            worker=who.worker,
+            of=who.workers,
+            missing=missing,
+            coordinator=who.coordinator,
+            why=awaited.why,
+            seconds=awaited.seconds,
+        )
+        telling.tell(event)
+        if awaited.seconds >= SAY_AFTER_S and missing and not self._has_said:
+            self._has_said = True
+            waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
+            say(f"unstall: {waited} {', '.join(str(number) for number in missing)} of {who.workers}. {awaited.why}".rstrip())
+
+
+def end_with_parent() -> None:
+    """Whoever has started this worker watches it; when that process is gone, however it went, this one saves and ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
