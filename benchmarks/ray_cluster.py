@@ -3,10 +3,10 @@
     python -m benchmarks.ray_cluster [--nodes 2] [--faults none,kill_worker,kill_supervisor] [--out FILE]
 
 Each node is a raylet of its own (`ray.cluster_utils.Cluster`) with room for one worker, so that Ray Train must spread them.
-`unstall train --engine ray` runs on it as a person would type it. kill_worker kills the process that trains in a node other than the
-first one's; our supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there:
-Ray Train must start all workers anew. Told for each: whether the training ended well, after how many seconds, who was named, how
-often workers were started, and from which step they went on.
+`unstall train --engine ray` runs on it as a person would type it. kill_worker kills the process of worker 1 that trains: our
+supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there: Ray Train must
+start all workers anew. Told for each: whether the training ended well, after how many seconds, who was named, and from which
+steps workers went on.
 
 Ray is 490 MB, and a cluster takes a quarter of a minute to stand: that is why this is no test.
 """
@@ -26,17 +26,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from unstall.journal.events import PlanMade, TrainingBegan, WorkerFaltered
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
 
 OUT = Path("benchmarks/results/ray_cluster.json")
-FAULTS = ("none", "kill_worker", "kill_supervisor")
+COMMANDS = {"kill_worker": "-m unstall.training", "kill_supervisor": "-m unstall train --go-on"}  # of the process that is killed
+FAULTS = ("none", *COMMANDS)
 SETTINGS = (
-    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--shapes", "200", "--batch-size", "8", "--epochs", "8", "--backend", "jax",
-    "--checkpoint-every-steps", "10", "--evaluate-every-epochs", "0", "--no-tensorboard",
+    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--shapes", "200", "--batch-size", "8", "--epochs", "20",
+    "--backend", "jax", "--checkpoint-every-steps", "10", "--evaluate-every-epochs", "0", "--no-tensorboard",
 )  # fmt: skip
 ENDS_WITHIN_S = 420
-STEPS_BEFORE = 15  # of the run, before something befalls it: there is a checkpoint by then
 NODE_MEMORY_BYTES = 80 * 2**20
 
 
@@ -100,49 +101,39 @@ def measured(address: str, nodes: int, fault: str) -> dict[str, Any]:
 
 
 def _strike(run: Path, fault: str, process: subprocess.Popen[bytes]) -> str:
-    """Kills what the fault says, once the run has come so far; what it killed, in words."""
-    if fault == "none":
-        return ""
-    own = RunFolder(run).of_worker(1).path
+    """Kills what the fault says, once there is a checkpoint to go on from; what it killed, in words."""
     until = time.monotonic() + ENDS_WITHIN_S
-    while time.monotonic() < until and process.poll() is None:
-        checkpoints = list((run / "checkpoints").glob("*/manifest.json"))
-        victim = _process("unstall.training" if fault == "kill_worker" else "unstall train", str(own))
-        if checkpoints and victim is not None:
+    while fault != "none" and time.monotonic() < until and process.poll() is None:
+        victim = _process_of_worker_1(run, COMMANDS[fault]) if list(run.glob("checkpoints/*/manifest.json")) else None
+        if victim is not None:
             os.kill(victim, signal.SIGKILL)
             return f"process {victim}"
         time.sleep(0.2)
-    return "nothing: it was over before"
+    return "nothing"
 
 
-def _process(what: str, folder: str) -> int | None:
-    """Of this command line, for the run in that folder."""
+def _process_of_worker_1(run: Path, command: str) -> int | None:
     import psutil
 
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])
-        is_ours = (
-            folder in line if what == "unstall.training" else folder.removesuffix("/workers/1") in line and "--go-on" in line
-        )
-        if what.replace("unstall train", "unstall train") in line and is_ours:
-            if what == "unstall train" and process.environ().get("UNSTALL_WORKER") != "1":
-                continue
-            return int(process.pid)
+        if command in line and str(run) in line:
+            try:
+                is_wanted = process.environ().get("UNSTALL_WORKER") == "1"
+            except psutil.Error:
+                continue  # it has just ended
+            if is_wanted:
+                return int(process.pid)
     return None
 
 
 def _seen(run: Path, nodes: int) -> dict[str, Any]:
-    """By the journals of all workers."""
-    began: dict[str, list[int]] = {}
-    faltered: list[str] = []
-    for worker in range(nodes):
-        folder = RunFolder(run).of_worker(worker)
-        if not folder.path.is_dir():
-            continue
-        events = read_folder(folder.path).events
-        began[str(worker)] = [each.from_step for each in events if type(each).__name__ == "TrainingBegan"]
-        faltered += [f"worker {each.worker}: {each.how}" for each in events if type(each).__name__ == "WorkerFaltered"]
-    return {"went_on_from": began, "named": faltered}
+    """By the journals of all workers: from which step each life of theirs went on, and who was named."""
+    journals = {worker: read_folder(RunFolder(run).of_worker(worker).path) for worker in range(nodes)}
+    went_on = {worker: [each.from_step for each in journal.of(TrainingBegan)] for worker, journal in journals.items()}
+    faltered = [each for journal in journals.values() for each in journal.of(WorkerFaltered)]
+    repaired = [f"{made.cause}: {made.happened}" for journal in journals.values() for made in journal.of(PlanMade)]
+    return {"went_on_from": went_on, "named": [f"worker {each.worker} {each.how}" for each in faltered], "repaired": repaired}
 
 
 def main() -> int:
@@ -159,8 +150,8 @@ def main() -> int:
         with cluster(given.nodes) as address:
             rows.append(measured(address, given.nodes, fault))
         row = rows[-1]
-        told = f"{fault:16} ended with {row['code']} after {row['seconds']:.0f} s; went on from {row['went_on_from']}; {row['named']}"
-        print(told, flush=True)
+        print(f"{fault:16} ended with {row['code']} after {row['seconds']:.0f} s, went on from {row['went_on_from']}", flush=True)
+        print(f"{'':16} named: {row['named']}; repaired: {row['repaired']}", flush=True)
         given.out.write_text(json.dumps({"nodes": given.nodes, "runs": rows}, indent=1) + "\n", encoding="utf-8")
     return 0 if all(row["code"] == 0 for row in rows) else 1
 
