@@ -4,8 +4,8 @@
 
 Each node is a raylet of its own (`ray.cluster_utils.Cluster`) with room for one worker, so that Ray Train must spread them.
 `unstall train --engine ray` runs on it as a person would type it. kill_worker kills the process of worker 1 that trains: our
-supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there: Ray Train must
-start all workers anew. Told for each: whether the training ended well, after how many seconds, who was named, and from which
+supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there: Ray Train
+must start all workers anew. Told for each: whether the training ended well, after how many seconds, who was named, and from which
 steps workers went on.
 
 Ray is 490 MB, and a cluster takes a quarter of a minute to stand: that is why this is no test.
