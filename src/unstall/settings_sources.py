@@ -88,9 +88,11 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 
 def refuse_unfit(settings: Settings) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format."""
+    from unstall.backends.meeting import backend_for
     from unstall.data.formats import format_names
     from unstall.detectors import family_of, pages, ranges
 
+    backend_for(settings.backend, settings.workers)
     family = family_of(settings.model)
     known = [each.name for each in pages.settings(family)]
     for name in settings.detector:
@@ -127,6 +129,8 @@ def augment_names() -> list[str]:
 
 def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on, with what was asked to be other."""
+    from unstall.backends.meeting import backend_for
+
     now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     values = as_plain(before)
     wanted = as_plain(from_plain({**values, **now}))
@@ -136,7 +140,9 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
                 f"--{name.replace('_', '-')}: a run that goes on keeps its {name} ({values[name]!r}). Expected one of "
                 f"{', '.join(CHANGEABLE)}. For another {name}, begin a new run, with --weights of this one if you like."
             )
-    return from_plain(wanted)
+    settings = from_plain(wanted)
+    backend_for(settings.backend, settings.workers)
+    return settings
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -15,6 +15,12 @@ from unstall.backends.quietly import start
 from unstall.scale import membership, rendezvous
 from unstall.settings import Settings
 
+PX, TOTAL = (64, 64), 40
+SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
+    "ssd_tiny": {"convs": (1, 1, 1, 1, 1), "ratios": ((2.0,), (2.0,)), "scales": (0.1, 0.3, 0.6), "trainable_stages": 4},
+    "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
+    "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
+}
 SETTINGS = Settings(batch_size=4, rate=0.02, warm_up_steps=2, average_decay=0.9, clip_norm=5.0, seed=7)
 STEPS = 2
 
@@ -29,7 +35,6 @@ def main(out: Path, variant: str, micro_batch: int | None) -> None:
         join(who, met)
     start("jax")
     from tests.detectors.seeded import batch, set_weights
-    from tests.training.step_spec import PX, SMALL, TOTAL
     from unstall.detectors import build
     from unstall.training.step import Step
 

@@ -7,6 +7,7 @@ ended.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ def command(
     **settings: Any,
 ) -> None:
     from unstall.report import json
+    from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
     from unstall.supervisor.beginning import begin, going_on_with, place_here, planned_changes, refuse_contradiction
@@ -67,6 +69,9 @@ def command(
     if models:
         return _print_models(json_target)
     options = given(settings)
+    said = engines.workers_said(os.environ)
+    if said is not None:
+        options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
     if engine == "ray" and not (show_settings or dry_run):

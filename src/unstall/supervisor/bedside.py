@@ -15,6 +15,7 @@ from unstall.journal.events import (
     TrainingEnded,
 )
 from unstall.plans import Fault, Plan, step_reached
+from unstall.scale.membership import Membership
 from unstall.supervisor import early_signs
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.treatment import stuck, treat
@@ -22,6 +23,7 @@ from unstall.supervisor.watch import Watch
 from unstall.training.endings import DONE
 
 if TYPE_CHECKING:
+    from unstall.supervisor.supervisor import Teller
     from unstall.supervisor.training import Course
 
 SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
@@ -31,7 +33,9 @@ UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
 
 class Bedside:
-    def __init__(self, course: Course, launched: Launched, watch: Watch) -> None:
+    def __init__(self, course: Course, launched: Launched, watch: Watch, who: Membership, teller: Teller) -> None:
+        """`teller`: what is said of one of several workers goes into its own story alone."""
+        self.who, self._teller, self._is_lead = who, teller, teller is course.teller
         self.launched = launched
         self.watch = watch
         self.stopped_for: Fault | None = None
@@ -50,11 +54,10 @@ class Bedside:
         if self.launched.is_asked_to_end or self._course.notice.came is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
-        self._say_of_checkpoints()
-        self._course.see_what_helped(self)
+        self._see_how_the_run_goes()
         if diagnosis is not None:
             self._diagnosis = diagnosis
-            self._course.teller.tell_if_new(self.watch, diagnosis)
+            self._teller.tell_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
             self._end_if_hung()
             self._end_if_it_pays(diagnosis)
@@ -74,12 +77,20 @@ class Bedside:
         ended = self.launched.ended
         return (told is not None and told.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
 
-    def finish(self) -> tuple[ProcessEnded, Diagnosis]:
+    def finish(self) -> None:
         assert self.launched.ended is not None
         self._diagnosis = self.watch.finish([*self.launched.signals, self.launched.ended])
-        self._say_of_checkpoints()
-        self._course.see_what_helped(self)
-        return self.launched.ended, self._diagnosis
+        self._see_how_the_run_goes()
+
+    def _see_how_the_run_goes(self) -> None:
+        """By the first of several workers alone: the others would tell the same."""
+        if self._is_lead:
+            self._say_of_checkpoints()
+            self._course.see_what_helped(self)
+
+    def how_it_ended(self) -> tuple[ProcessEnded, Diagnosis]:
+        assert self.launched.ended is not None
+        return self.launched.ended, self._known()
 
     def tell_repair(self) -> None:
         self.watch.read()
@@ -145,6 +156,6 @@ class Bedside:
             self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): {lost}.")
 
     def _say_once(self, about: str, text: str) -> None:
-        if about not in self._said:
+        if about not in self._said and self._is_lead:
             self._said.add(about)
             self._course.teller.complain(text)

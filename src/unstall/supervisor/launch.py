@@ -13,7 +13,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -32,9 +32,9 @@ KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
 
-def environment(run: RunFolder) -> dict[str, str]:
-    """The program's environment: the caller's, and what switches the probe on."""
-    result = dict(os.environ)
+def environment(run: RunFolder, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The program's environment: the caller's with what this program alone is told, and what switches the probe on."""
+    result = {**os.environ, **(more or {})}
     if result.get("UNSTALL_DISABLE", "") not in ("", "0"):
         return result
     before = result.get("PYTHONPATH")
@@ -47,14 +47,20 @@ class Launched:
     """The program, as its parent sees it."""
 
     def __init__(
-        self, command: Sequence[str], run: RunFolder, mask: Iterable[int] | None = None, prints_on_stderr: bool = False
+        self,
+        command: Sequence[str],
+        run: RunFolder,
+        mask: Iterable[int] | None = None,
+        prints_on_stderr: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
         actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:
-            self.pid = os.posix_spawnp(command[0], list(command), environment(run), setsigmask=self.mask, file_actions=actions)
+            env = environment(run, variables)
+            self.pid = os.posix_spawnp(command[0], list(command), env, setsigmask=self.mask, file_actions=actions)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
@@ -66,22 +72,17 @@ class Launched:
 
     def wait(self, seconds: float) -> ProcessEnded | None:
         """Waits so long at most, passing signals on; the end when it has come."""
-        deadline = time.monotonic() + seconds
-        while self.ended is None:
-            self._reap()
-            if self.ended is not None:
-                break
-            if time.monotonic() > self._kill_at:
-                os.kill(self.pid, signal.SIGKILL)
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            info = signal.sigtimedwait({*PASSED_ON, signal.SIGCHLD}, left)
-            if info is not None and info.si_signo != signal.SIGCHLD:
-                self._pass_on(info)
+        wait_for_any([self], seconds)
         return self.ended
 
-    def _pass_on(self, info: signal.struct_siginfo) -> None:
+    def look(self) -> None:
+        """Whether it has ended by now; one that was given its time, and took more, is ended."""
+        if self.ended is None:
+            self._reap()
+        if self.ended is None and time.monotonic() > self._kill_at:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def pass_on(self, info: signal.struct_siginfo) -> None:
         from_terminal = info.si_code == FROM_KERNEL
         self.signals.append(
             SignalSent(
@@ -91,7 +92,7 @@ class Launched:
                 from_terminal=from_terminal,
             )
         )
-        if not from_terminal:
+        if not from_terminal and self.ended is None:
             try:
                 os.kill(self.pid, info.si_signo)
             except ProcessLookupError:
@@ -166,3 +167,19 @@ class Launched:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.kill(os.getpid(), ended.signal)
         return 128 + ended.signal
+
+
+def wait_for_any(programs: Sequence[Launched], seconds: float) -> None:
+    """Until one of those that run has ended, or so long at most. A signal that comes meanwhile is passed on to all."""
+    running = [program for program in programs if program.ended is None]
+    deadline = time.monotonic() + seconds
+    while running:
+        for program in running:
+            program.look()
+        left = deadline - time.monotonic()
+        if left <= 0 or any(program.ended is not None for program in running):
+            return
+        info = signal.sigtimedwait({*PASSED_ON, signal.SIGCHLD}, left)
+        if info is not None and info.si_signo != signal.SIGCHLD:
+            for program in programs:
+                program.pass_on(info)

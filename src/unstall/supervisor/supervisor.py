@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +84,11 @@ def start(
     writer: JournalWriter,
     mask: Iterable[int] | None = None,
     prints_on_stderr: bool = False,
+    variables: Mapping[str, str] | None = None,
 ) -> tuple[Launched, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = Launched(command, run, mask, prints_on_stderr)
+    launched = Launched(command, run, mask, prints_on_stderr, variables)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)

@@ -11,7 +11,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unstall.errors import UnstallError
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
@@ -20,6 +20,8 @@ from unstall.plans import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import fitting_divisor
 from unstall.report import json as json_report
 from unstall.runs import RunFolder
+from unstall.scale import engines
+from unstall.scale.membership import Membership
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.supervisor import checkpoints, remembered
 from unstall.supervisor.alone import alone_with
@@ -29,6 +31,7 @@ from unstall.supervisor.launch import Launched
 from unstall.supervisor.notice import Notice
 from unstall.supervisor.supervisor import Teller, Wishes, show_on_board, start
 from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.ward import Ward
 from unstall.supervisor.watch import TICK_S
 from unstall.training import endings
 
@@ -39,11 +42,15 @@ KILLED_ADDS = 128  # to the number of the signal, as shells do
 def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
-    with alone_with(run):
+    settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
+    first = engines.memberships(os.environ, settings.workers)[0]  # of this machine
+    own = run.of_worker(first.worker)
+    own.path.mkdir(parents=True, exist_ok=True)
+    with alone_with(own):
         if wishes.board:
             show_on_board(run, wishes)
         is_quiet = wishes.quiet or wishes.json_target == "-"
-        course = Course(run, wishes, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
+        course = Course(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
         with kept_in_bucket(run, course.teller.complain), course.notice.listened_to():
             return _trained(course)
@@ -51,11 +58,11 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
 
 def _trained(course: Course) -> int:
     while True:
-        bedside = course.start_worker()
-        while bedside.launched.wait(TICK_S) is None:
-            bedside.look()
-        if not course.repair(bedside) or course.end_is_wanted(bedside):
-            return course.end(bedside)
+        ward = course.start_workers()
+        while ward.wait(TICK_S):
+            ward.look()
+        if not course.repair(ward) or course.end_is_wanted(ward):
+            return course.end(ward)
 
 
 @dataclass(frozen=True)
@@ -67,60 +74,79 @@ class Pending:
 
 
 class Course:
-    """A run over all its workers: its plans, its settings, what is said about it."""
+    """A run over all lives of its workers: its plans, its settings, what is said about it."""
 
-    def __init__(self, run: RunFolder, wishes: Wishes, command: list[str]) -> None:
+    def __init__(self, run: RunFolder, own: RunFolder, wishes: Wishes, settings: Settings, command: list[str]) -> None:
+        """`own` is the folder of the first worker of this machine, which is the run's where all are on one."""
         self.run = run
-        self._command = command
+        self._command, self._wishes = command, wishes
         self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
-        self.settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
+        self.settings = settings
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
         self.verified: set[int] = set()
-        self.teller = Teller(run, wishes)
-        self._writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+        self.teller = Teller(own, wishes)
+        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()))
         self._mask: set[int] | None = None
         self.notice = Notice()
         self._machine = remembered.machine()
 
-    # --- the worker ---
+    # --- the workers ---
 
-    def start_worker(self) -> Bedside:
-        for pulse in self.run.pulse_paths():
+    def start_workers(self) -> Ward:
+        """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
+        who = engines.memberships(os.environ, self.settings.workers)
+        return Ward(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
+
+    def _start(self, who: Membership, writer: JournalWriter) -> Bedside:
+        own = self.run.of_worker(who.worker)
+        for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
-        launched, watch = start(self._command, self.run, "train", self._writer, self._mask, self._prints_on_stderr)
+        variables = who.as_environment()
+        launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
         self._mask = launched.mask
-        return Bedside(self, launched, watch)
+        is_lead = writer is self._writer
+        return Bedside(self, launched, watch, who, self.teller if is_lead else Teller(own, replace(self._wishes, quiet=True)))
+
+    def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
+        if who.worker == lead.worker:
+            return self._writer
+        own = self.run.of_worker(who.worker)
+        own.path.mkdir(parents=True, exist_ok=True)
+        return JournalWriter(own.journal_path("watcher", os.getpid()))
 
     def patient(self, bedside: Bedside) -> Patient:
         cores = len(os.sched_getaffinity(0))
         saved = tuple(checkpoints.steps(self.run))
-        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores)
+        name = bedside.who.words[0].upper() + bedside.who.words[1:]
+        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores, name)
 
     # --- treating it ---
 
-    def repair(self, bedside: Bedside) -> bool:
-        """Does something about how the worker ended. False: nothing is to be done, or can be."""
-        fault = self._fault(bedside)
+    def repair(self, ward: Ward) -> bool:
+        """Does something about how the workers ended. False: nothing is to be done, or can be."""
+        fault = self._fault(ward)
         if fault is None:
             return False
         chosen = treat(fault)
         if isinstance(chosen, NoHelp):
-            self._give_up(bedside, fault, chosen)
+            self._give_up(ward.lead, fault, chosen)
             return False
         vain = made_in_vain(fault, chosen, frozenset(self.verified))
         if vain is not None:
             self._undo(vain)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
-        self._tell(bedside, fault, chosen)
+        self._tell(ward.lead, fault, chosen)
         return True
 
-    def _fault(self, bedside: Bedside) -> Fault | None:
-        ended, diagnosis = bedside.finish()
-        if bedside.is_done or self.end_is_wanted(bedside):
+    def _fault(self, ward: Ward) -> Fault | None:
+        ward.finish()
+        if ward.is_done or self.end_is_wanted(ward):
             return None
-        return bedside.stopped_for or fault_of(self.patient(bedside), ended, bedside.step(), diagnosis)
+        blamed = ward.blamed
+        ended, diagnosis = blamed.how_it_ended()
+        return ward.stopped_for or fault_of(self.patient(blamed), ended, blamed.step(), diagnosis)
 
     def _tell(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
@@ -206,17 +232,17 @@ class Course:
         known = self.run.path.parent == remembered.path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
-    def end_is_wanted(self, bedside: Bedside) -> bool:
-        """Somebody has asked for it, or the machine is taken away; the worker heard of it, or was gone already."""
-        return bedside.launched.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
+    def end_is_wanted(self, ward: Ward) -> bool:
+        """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
+        return ward.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
 
-    def end(self, bedside: Bedside) -> int:
-        ended = bedside.launched.ended
+    def end(self, ward: Ward) -> int:
+        ended = ward.blamed.launched.ended
         assert ended is not None
-        bedside.tell_the_end()
-        if bedside.is_done:
+        ward.lead.tell_the_end()
+        if ward.is_done:
             return endings.DONE
-        if self.end_is_wanted(bedside):
+        if self.end_is_wanted(ward):
             self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
             return endings.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)

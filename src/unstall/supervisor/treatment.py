@@ -15,6 +15,7 @@ from unstall.journal.events import (
     HostSampled,
     LossDiverged,
     MemoryExhausted,
+    OthersLost,
     PlanMade,
     ProcessEnded,
     RunStarted,
@@ -44,6 +45,21 @@ class Patient:
     plans: tuple[PlanMade, ...] = ()
     checkpoints: tuple[int, ...] = ()
     cores: int = 1
+    name: str = "The worker"  # in sentences; of several, which
+
+    @property
+    def is_alone(self) -> bool:
+        return self.name == Patient.name
+
+    @property
+    def name_inside(self) -> str:
+        """In the middle of a sentence."""
+        return self.name[0].lower() + self.name[1:]
+
+    @property
+    def beside(self) -> str:
+        """After what has happened: with whom."""
+        return "" if self.is_alone else f" with {self.name_inside}"
 
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MOST_EVIDENCE])
@@ -71,8 +87,12 @@ def fault_of(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagno
         return _not_finite(patient, step)
     if ended.exit_code == endings.DIVERGED:
         return _diverged(patient, step)
+    if ended.exit_code == endings.OTHERS_LOST:
+        return _without_others(patient, step)
+    if ended.exit_code == endings.ADDRESS_TAKEN:
+        return patient.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == endings.INTERRUPTED:
-        return patient.has(Kind.DIED, step, "The worker was asked to end by somebody else, and saved before it did.")
+        return patient.has(Kind.DIED, step, f"{patient.name} was asked to end by somebody else, and saved before it did.")
     if ended.exit_code in (endings.DONE, *USERS_MISTAKES) or (ended.exit_code == 1 and _fatal(patient.journal) is None):
         return None
     return _raised(patient, ended, step, diagnosis)
@@ -83,24 +103,26 @@ def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> F
     told = told_by(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return patient.has(
-            Kind.HOST_MEMORY, step, f"The kernel killed the worker in step {step:,} for want of host memory.", *told
+            Kind.HOST_MEMORY, step, f"The kernel killed {patient.name_inside} in step {step:,} for want of host memory.", *told
         )
     full = _fullness(patient.journal)
     if number in CRASHES and full is not None:
-        return patient.has(Kind.HOST_MEMORY, step, f"The worker ended by {name} in step {step:,} when memory was full.", full)
-    return patient.has(Kind.DIED, step, f"The worker was ended by {name} in step {step:,}.", *told)
+        return patient.has(Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was full.", full)
+    return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
 
 
 def _out_of_memory(patient: Patient, step: int) -> Fault:
     met = patient.journal.last(MemoryExhausted)
     if met is None:
-        return patient.has(Kind.DEVICE_MEMORY, step, f"Memory ran out in step {step:,}.")
+        return patient.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{patient.beside} in step {step:,}.")
     step = max(step, met.step)
     at_once = f", with {met.micro_batch} images at once in {met.precision}" if met.micro_batch else ""
     lines = tuple(met.message.strip().splitlines()[:1])
     if _OF_THE_HOST.search(met.message):
-        return patient.has(Kind.HOST_MEMORY, step, f"Host memory ran out in step {step:,} ({met.phase}).", *lines)
-    return patient.has(Kind.DEVICE_MEMORY, step, f"The device ran out of memory in step {step:,} ({met.phase}){at_once}.", *lines)
+        return patient.has(Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,} ({met.phase}).", *lines)
+    return patient.has(
+        Kind.DEVICE_MEMORY, step, f"The device ran out of memory{patient.beside} in step {step:,} ({met.phase}){at_once}.", *lines
+    )
 
 
 def _not_finite(patient: Patient, step: int) -> Fault:
@@ -123,19 +145,28 @@ def _diverged(patient: Patient, step: int) -> Fault:
     return patient.has(Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps")
 
 
+def _without_others(patient: Patient, step: int) -> Fault:
+    """Another worker is gone, of another machine: here nothing is wrong."""
+    lost = patient.journal.last(OthersLost)
+    said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
+    happened = f"{patient.name} lost the others in step {step:,}: one of them is gone, or cannot be reached."
+    return patient.has(Kind.DIED, step, happened, *([said] if said else []))
+
+
 def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
     error = _fatal(patient.journal)
     what = f"{error.kind}: {(error.message.strip().splitlines() or [''])[0][:200]}" if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
-        return patient.has(Kind.HOST_MEMORY, step, f"Host memory ran out in step {step:,}.", what, *told_by(diagnosis))
-    return patient.has(Kind.DIED, step, f"The worker ended with an error in step {step:,}.", what, *told_by(diagnosis))
+        return patient.has(
+            Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,}.", what, *told_by(diagnosis)
+        )
+    return patient.has(Kind.DIED, step, f"{patient.name} ended with an error in step {step:,}.", what, *told_by(diagnosis))
 
 
-def stuck(patient: Patient, stall: StallBegan, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
-    usual = f", where steps took {stall.usual_s:.2g} s" if stall.usual_s else ""
-    return patient.has(
-        Kind.STUCK, step, f"The training stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis)
-    )
+def stuck(patient: Patient, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
+    usual = f", where steps took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
+    what = "The training" if patient.is_alone else patient.name
+    return patient.has(Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis))
 
 
 def told_by(diagnosis: Diagnosis | None) -> list[str]:

@@ -206,6 +206,16 @@ class Watch:
         """The stacks of the present stall have been taken, as far as they can be."""
         return self._native_taken or self._stacks_refused or self._stall_samples >= MOST_STALL_SAMPLES
 
+    @property
+    def has_samples(self) -> bool:
+        """Stacks have been taken in the present stall, or cannot be taken."""
+        return self._stall_samples >= STALL_SAMPLES or self._stacks_refused
+
+    def sample_now(self) -> None:
+        """One more stack, of a worker that is about to be named."""
+        self.guarded("watcher", lambda: self._sample_stack(self.training_pid()))
+        self.read()
+
     # --- progress ---
 
     def beat(self) -> Beat | None:

@@ -1,0 +1,217 @@
+"""Beside all workers that this machine has of a run: they are started, watched, and end together.
+
+A worker that ends before the others, or that they wait for, is named with its stack; then all are ended, as none can go on
+without the others, and what it had is treated as with one worker.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import psutil
+
+from unstall.diagnosis.stacks import main_thread, python_frames
+from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.journal.events import HostSampled, StackSampled, WorkerFaltered
+from unstall.plans import Fault, Kind
+from unstall.scale import standing
+from unstall.scale.standing import End, Look, Named
+from unstall.supervisor.bedside import HUNG_ENDS_S, Bedside
+from unstall.supervisor.launch import wait_for_any
+from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck
+from unstall.training import endings
+
+if TYPE_CHECKING:
+    from unstall.supervisor.training import Course
+
+SETTLES_S = 2.0  # after one has ended: others that fail by themselves show who was first
+DONE_WITHIN_S = 60.0  # after one is done; the others are about to be
+STOPPED_S = 4.0  # that a process must have been stopped: a debugger that looks for a moment is none of ours
+SHOWN_FRAMES = 4  # of a stack, in a sentence
+MOST_FRAMES = 30  # of a stack, in the journal
+STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.STATUS_DISK_SLEEP: "D"}
+
+
+class Ward:
+    def __init__(self, course: Course, beds: Sequence[Bedside]) -> None:
+        self._course, self.beds = course, list(beds)
+        self.lead = self.beds[0]
+        self.stopped_for: Fault | None = None
+        self._named: Named | None = None
+        self._stopped_since: float | None = None
+        self._first_end: float | None = None  # monotonic
+
+    @property
+    def is_one(self) -> bool:
+        return len(self.beds) == 1
+
+    def wait(self, seconds: float) -> bool:
+        """So long at most; whether any worker still runs."""
+        wait_for_any([bed.launched for bed in self.beds], seconds)
+        return any(bed.launched.ended is None for bed in self.beds)
+
+    def look(self) -> None:
+        for bed in self._running():
+            bed.look()
+        if not self.is_one:
+            self._end_with_the_first()
+            self._look_who_stands_still()
+            self._end_with_one_that_was_stopped()
+
+    def finish(self) -> None:
+        for bed in self.beds:
+            bed.finish()
+        if not self.is_one and not self.is_done:
+            self._tell_who_failed()
+        self.stopped_for = self.stopped_for or self.lead.stopped_for
+
+    @property
+    def blamed(self) -> Bedside:
+        """The worker whose fault is treated."""
+        if self._named is not None:
+            return self._bed(self._named.worker)
+        return self._bed(standing.first_to_fail([_end_of(bed) for bed in self.beds]))
+
+    @property
+    def is_done(self) -> bool:
+        return all(bed.is_done for bed in self.beds)
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        return any(bed.launched.is_asked_to_end for bed in self.beds)
+
+    def _running(self) -> list[Bedside]:
+        return [bed for bed in self.beds if bed.launched.ended is None]
+
+    def _bed(self, worker: int) -> Bedside:
+        return next(bed for bed in self.beds if bed.who.worker == worker)
+
+    # --- one has ended ---
+
+    def _end_with_the_first(self) -> None:
+        running = self._running()
+        if len(running) == len(self.beds) or not running:
+            return
+        self._first_end = self._first_end or time.monotonic()
+        ended = [bed for bed in self.beds if bed.launched.ended is not None]
+        patience_s = DONE_WITHIN_S if all(bed.is_done for bed in ended) else SETTLES_S
+        if time.monotonic() - self._first_end > patience_s:
+            self._end_the_rest()
+
+    def _tell_who_failed(self) -> None:
+        bed = self.blamed
+        ended = bed.launched.ended
+        if self._named is None and ended is not None and not self._course.end_is_wanted(self):
+            how = "left" if ended.exit_code == endings.INTERRUPTED else "died"
+            self._tell(bed, how, time.time() - ended.at)
+
+    # --- one stands still ---
+
+    def _look_who_stands_still(self) -> None:
+        running = self._running()
+        if self._named is not None or len(running) < len(self.beds):
+            return
+        looks = [_look_at(bed) for bed in running]
+        named = standing.stopped(looks)
+        self._stopped_since = None if named is None else self._stopped_since or time.monotonic()
+        is_sure = self._stopped_since is not None and time.monotonic() - self._stopped_since >= STOPPED_S
+        if not is_sure:
+            named = None
+            if any(bed.watch.stall is not None and bed.watch.has_samples for bed in running):
+                named = standing.held_up_by(looks)
+        if named is None:
+            return
+        self._named = named
+        bed = self._bed(named.worker)
+        bed.watch.sample_now()
+        silent_s = next(look.silent_s for look in looks if look.worker == named.worker)
+        self._tell(bed, named.how, silent_s)
+        where = f" at {_stack_of(bed)[0]}" if _stack_of(bed) else ""
+        self._course.teller.complain(f"{bed.who.words} {named.how}{where}: {named.why}. The others wait for it.")
+        if is_sure:
+            self._stop_all(bed, silent_s)
+
+    def _end_with_one_that_was_stopped(self) -> None:
+        """By the rules that hold for one worker; of several, the one that was named is to blame."""
+        if self.stopped_for is not None:
+            return
+        if self._named is not None and not any(bed.watch.stall for bed in self._running()):
+            self._named = None  # they get on again: it was a pause
+        decided = next((bed for bed in self.beds if bed.stopped_for is not None), None)
+        if decided is None:
+            return
+        assert decided.stopped_for is not None
+        if decided.stopped_for.kind is Kind.STUCK:
+            stall = decided.watch.stall
+            bed = decided if self._named is None else self._bed(self._named.worker)
+            self._stop_all(bed, time.time() - stall.since if stall is not None else 0.0)
+        else:
+            self.stopped_for = decided.stopped_for
+            self._end_the_rest()
+
+    def _stop_all(self, bed: Bedside, silent_s: float) -> None:
+        """For this worker, if it was named; else for all of them."""
+        patient = self._course.patient(bed)
+        if self._named is None:
+            patient = replace(patient, name=Patient.name)
+        fault = stuck(patient, bed.watch.stall, bed.step(), silent_s, bed.watch.diagnosis)
+        if self._named is not None:
+            stood = [f"it stood at {' < '.join(_stack_of(bed)[:SHOWN_FRAMES])}"] if _stack_of(bed) else []
+            fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MOST_EVIDENCE])
+        self.stopped_for = fault
+        self._end_the_rest()
+
+    def _end_the_rest(self) -> None:
+        for bed in self._running():
+            bed.launched.stop(HUNG_ENDS_S)
+
+    def _tell(self, bed: Bedside, how: str, seconds: float) -> None:
+        stack = _stack_of(bed)
+        event = WorkerFaltered(
+            at=time.time(), worker=bed.who.worker, of=bed.who.workers, pid=bed.launched.pid, how=how, step=bed.step(),
+            furthest_step=max(each.step() for each in self.beds), seconds=seconds, where=_place(stack), stack=stack,
+        )  # fmt: skip
+        self.lead.watch.note(event)
+
+
+def _look_at(bed: Bedside) -> Look:
+    beat, host, sample = bed.watch.beat(), bed.watch.journal.last(HostSampled), bed.watch.journal.last(StackSampled)
+    thread = main_thread(sample) if sample is not None else None
+    try:
+        state = STATES.get(psutil.Process(bed.launched.pid).status(), "S")
+    except psutil.Error:
+        state = ""
+    return Look(
+        worker=bed.who.worker,
+        state=state,
+        phase=beat.phase if beat else "",
+        steps_done=beat.steps_done if beat else 0,
+        silent_s=beat.silent_s(time.monotonic()) if beat else 0.0,
+        waits_for_input=bool(beat and beat.input_since),
+        is_busy=host is not None and host.cpu_cores >= BUSY_CORES,
+        waits_for_others=None
+        if thread is None
+        else standing.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
+    )
+
+
+def _end_of(bed: Bedside) -> End:
+    ended = bed.launched.ended
+    assert ended is not None
+    return End(bed.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+
+
+def _stack_of(bed: Bedside) -> list[str]:
+    """The main thread as it was last seen, innermost first."""
+    sample = bed.watch.journal.last(StackSampled)
+    thread = main_thread(sample) if sample is not None else None
+    if thread is None:
+        return []
+    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in python_frames(thread)[:MOST_FRAMES]]
+
+
+def _place(stack: Sequence[str]) -> str:
+    return stack[0].rpartition("(")[2].rstrip(")") if stack else ""

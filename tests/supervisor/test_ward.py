@@ -1,0 +1,174 @@
+"""The supervisor of several workers, over workers that need no framework: one dies, is killed, stops or stands still."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.supervisor.test_training import wait_until, whole
+from unstall import runs
+from unstall.journal.events import PlanMade, PlanVerified, RunStarted, TrainingBegan, WorkerFaltered, WorkerJoined
+from unstall.runs import RunFolder
+from unstall.settings import Settings, as_plain
+
+WORKER = Path(__file__).with_name("small_company.py")
+SUPERVISE = f"""
+import sys
+from pathlib import Path
+from unstall.runs import RunFolder
+from unstall.supervisor.supervisor import Wishes
+from unstall.supervisor.training import train
+sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(), [sys.executable, {str(WORKER)!r}]))
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def a_run(**fates: list[dict[str, Any]]) -> RunFolder:
+    """`of_1=[…]`: what befalls worker 1 in each of its lives."""
+    run = runs.create("train")
+    plain = as_plain(Settings(batch_size=16, workers=2, backend="jax"))
+    run.write_settings(plain, are_given=True)
+    run.write_settings(plain)
+    for worker, befalls in fates.items():
+        (run.path / f"fates-{worker[3:]}.json").write_text(json.dumps(befalls))
+    return run
+
+
+def supervisor(run: RunFolder) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    return subprocess.Popen([sys.executable, "-c", SUPERVISE, str(run.path)], stderr=subprocess.PIPE, text=True, env=env)
+
+
+def supervised(run: RunFolder) -> tuple[int, str]:
+    with supervisor(run) as process:
+        _, said = process.communicate(timeout=90)
+    return process.returncode, said
+
+
+def lives(run: RunFolder) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(run.path.glob("started-*.json"))]
+
+
+def pids(run: RunFolder) -> list[int]:
+    """Of the workers that were started last."""
+    return [whole(run.of_worker(worker)).of(RunStarted)[-1].pid for worker in (0, 1)]
+
+
+def is_alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def has_begun(run: RunFolder) -> Callable[[], bool]:
+    return lambda: all(whole(run.of_worker(worker)).of(TrainingBegan) for worker in (0, 1))
+
+
+def test_workers_that_end_well_are_left_alone_and_each_has_its_own_journal() -> None:
+    run = a_run()
+    code, said = supervised(run)
+    assert code == 0, said
+    journals = [whole(run.of_worker(worker)) for worker in (0, 1)]
+    assert [journal.of(WorkerJoined)[0].worker for journal in journals] == [0, 1]
+    assert not journals[0].of(PlanMade) and not journals[0].of(WorkerFaltered)
+    story = run.read_story()
+    assert story is not None and story["state"] == "done"
+
+
+def test_a_worker_that_is_killed_is_named_and_all_go_on_from_the_last_checkpoint() -> None:
+    run = a_run(of_1=[{"at": 25, "signal": signal.SIGKILL}])
+    code, said = supervised(run)
+    assert code == 0, said
+    journal = whole(run)
+    (faltered,), (plan,) = journal.of(WorkerFaltered), journal.of(PlanMade)
+    assert (faltered.worker, faltered.of, faltered.how) == (1, 2, "died")
+    assert plan.happened.startswith("Worker 1 of 2 was ended by SIGKILL in step 2") and plan.from_step == 20
+    assert "Worker 1 of 2 was ended by SIGKILL" in said
+    assert journal.of(PlanVerified)
+    assert [len(lives(run.of_worker(worker))) for worker in (0, 1)] == [2, 2]
+    assert [began.from_step for began in whole(run.of_worker(1)).of(TrainingBegan)] == [0, 20]
+    first, second = (life["met_at"] for life in lives(run))
+    assert first != second, "the next life meets at another port"
+
+
+def test_memory_that_runs_out_with_one_worker_is_treated_as_with_one() -> None:
+    run = a_run(of_1=[{"at": 5, "exit": 76}])
+    code, said = supervised(run)
+    assert code == 0, said
+    (plan,) = whole(run).of(PlanMade)
+    assert plan.change == {"micro_batch": 4} and "with worker 1 of 2" in plan.happened
+    assert lives(run)[1]["micro_batch"] == 4 and lives(run.of_worker(1))[1]["micro_batch"] == 4
+
+
+def test_a_worker_that_is_stopped_is_named_with_its_stack_and_all_are_started_again() -> None:
+    run = a_run(of_1=[{"at": 15, "signal": signal.SIGSTOP}])
+    code, said = supervised(run)
+    assert code == 0, said
+    (faltered,), (plan,) = whole(run).of(WorkerFaltered), whole(run).of(PlanMade)
+    assert (faltered.worker, faltered.how) == (1, "stopped")
+    assert any("meet_fate" in line for line in faltered.stack)
+    assert plan.happened.startswith("Worker 1 of 2 stood still") and plan.from_step == 10
+    assert "worker 1 of 2 stopped at" in said
+
+
+def test_a_worker_that_stands_still_is_told_from_the_one_that_waits_for_it() -> None:
+    run = a_run(of_1=[{"at": 30, "sleeps": 60}])
+    with supervisor(run) as process:
+        wait_until(lambda: bool(whole(run).of(WorkerFaltered)))
+        (faltered,) = whole(run).of(WorkerFaltered)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (faltered.worker, faltered.how) == (1, "stands still")
+    assert "reads_from_a_disk_that_is_gone" in faltered.stack[0]
+    assert process.returncode == 75, said
+
+
+@pytest.mark.parametrize("asked", ["the supervisor", "worker 1"])
+def test_whoever_is_asked_to_end_all_save_and_end(asked: str) -> None:
+    run = a_run()
+    with supervisor(run) as process:
+        wait_until(has_begun(run))
+        before = pids(run)
+        os.kill(process.pid if asked == "the supervisor" else before[int(asked[-1])], signal.SIGTERM)
+        wait_until(lambda: not any(is_alive(pid) for pid in before))
+        _, said = process.communicate(timeout=60)
+    ends = [whole(run.of_worker(worker)).of(TrainingBegan) for worker in (0, 1)]
+    if asked == "the supervisor":
+        assert process.returncode == 75, said
+    else:  # somebody else's doing: the run goes on from what was saved
+        assert process.returncode == 0, said
+        assert "was asked to end by somebody else" in whole(run).of(PlanMade)[0].happened
+        assert all(began[1].from_step > 0 for began in ends)
+
+
+def test_no_worker_is_left_behind_when_the_supervisor_is_killed() -> None:
+    run = a_run(of_0=[{"at": 39, "sleeps": 30}])
+    with supervisor(run) as process:
+        wait_until(has_begun(run))
+        before = pids(run)
+        process.kill()
+        wait_until(lambda: not any(is_alive(pid) for pid in before))
+
+
+def test_a_port_that_is_taken_is_changed_for_another() -> None:
+    run = a_run(of_0=[{"at": 0, "exit": 80}])
+    code, said = supervised(run)
+    assert code == 0, said
+    assert "was taken by another program" in whole(run).of(PlanMade)[0].happened
+    first, second = (life["met_at"] for life in lives(run))
+    assert first != second
+
+
+def test_a_user_s_mistake_that_one_worker_finds_ends_all_with_its_code() -> None:
+    run = a_run(of_1=[{"at": 3, "exit": 2}])
+    code, said = supervised(run)
+    assert code == 2, said
+    assert not whole(run).of(PlanMade)
+    assert not any(is_alive(pid) for pid in pids(run))
