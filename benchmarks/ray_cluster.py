@@ -1,12 +1,12 @@
 """A training on a real Ray cluster of several nodes, all on this machine: it ends well, also when a worker is killed on its way.
 
-    python -m benchmarks.ray_cluster [--nodes 2] [--faults none,kill_worker,kill_supervisor] [--out FILE]
+    python -m benchmarks.ray_cluster [--nodes 2] [--faults none,kill_worker,…] [--out FILE]
 
 Each node is a raylet of its own (`ray.cluster_utils.Cluster`) with room for one worker, so that Ray Train must spread them.
 `unstall train --engine ray` runs on it as a person would type it. kill_worker kills the process of worker 1 that trains: our
 supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there: Ray Train
-must start all workers anew. Told for each: whether the training ended well, after how many seconds, who was named, and from which
-steps workers went on.
+must start all workers anew. lose_node takes a whole node away, and gives another one in its place. Told for each: whether the
+training ended well, after how many seconds, who was named, and from which steps workers went on.
 
 Ray is 490 MB, and a cluster takes a quarter of a minute to stand: that is why this is no test.
 """
@@ -32,7 +32,7 @@ from unstall.runs import RunFolder
 
 OUT = Path("benchmarks/results/ray_cluster.json")
 COMMANDS = {"kill_worker": "-m unstall.training", "kill_supervisor": "-m unstall train --go-on"}  # of the process that is killed
-FAULTS = ("none", *COMMANDS)
+FAULTS = ("none", *COMMANDS, "lose_node")
 SETTINGS = (
     "--model", "ssd_tiny", "--detector", "image_px=64,64", "--shapes", "200", "--batch-size", "8", "--epochs", "20",
     "--backend", "jax", "--checkpoint-every-steps", "10", "--evaluate-every-epochs", "0", "--no-tensorboard",
@@ -41,22 +41,34 @@ ENDS_WITHIN_S = 420
 NODE_MEMORY_BYTES = 80 * 2**20
 
 
+class Nodes:
+    """A cluster: the first node is its head."""
+
+    def __init__(self, count: int) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.cluster = Cluster()
+        self._nodes = [self._added(include_dashboard=False), *(self._added() for _ in range(count - 1))]
+
+    def _added(self, **options: Any) -> Any:
+        return self.cluster.add_node(num_cpus=1, object_store_memory=NODE_MEMORY_BYTES, **options)
+
+    def lose_the_last(self) -> None:
+        """At once, as a machine is lost; another one takes its place."""
+        self.cluster.remove_node(self._nodes.pop(), allow_graceful=False)
+        self._nodes.append(self._added())
+
+
 @contextmanager
-def cluster(nodes: int) -> Iterator[str]:
-    """Its address."""
-    from ray.cluster_utils import Cluster
-
-    made = Cluster()
+def cluster(nodes: int) -> Iterator[Nodes]:
+    made = Nodes(nodes)
     try:
-        for number in range(nodes):
-            options = {"include_dashboard": False} if number == 0 else {}
-            made.add_node(num_cpus=1, object_store_memory=NODE_MEMORY_BYTES, **options)
-        yield str(made.address)
+        yield made
     finally:
-        made.shutdown()
+        made.cluster.shutdown()
 
 
-def measured(address: str, nodes: int, fault: str) -> dict[str, Any]:
+def measured(there: Nodes, nodes: int, fault: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="unstall-ray-") as folder:
         run = Path(folder) / "run"
         command = [
@@ -74,7 +86,7 @@ def measured(address: str, nodes: int, fault: str) -> dict[str, Any]:
         ]
         environment = {
             **os.environ,
-            "RAY_ADDRESS": address,
+            "RAY_ADDRESS": str(there.cluster.address),
             "RAY_USAGE_STATS_ENABLED": "0",
             "OMP_NUM_THREADS": "1",
             "KERAS_BACKEND": "jax",
@@ -83,7 +95,7 @@ def measured(address: str, nodes: int, fault: str) -> dict[str, Any]:
         with (Path(folder) / "output.txt").open("w+b") as output:
             process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             try:
-                struck = _strike(run, fault, process)
+                struck = _strike(run, fault, process, there)
                 code = process.wait(ENDS_WITHIN_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -92,23 +104,26 @@ def measured(address: str, nodes: int, fault: str) -> dict[str, Any]:
             said = output.read().decode(errors="replace")
         return {
             "fault": fault,
-            "struck": struck,
+            "struck": struck.partition(" ")[0],
             "code": code,
             "seconds": time.monotonic() - began,
             **_seen(run, nodes),
-            "end": said[-1500:],
+            "said": "" if code == 0 else said[-1500:],
         }
 
 
-def _strike(run: Path, fault: str, process: subprocess.Popen[bytes]) -> str:
-    """Kills what the fault says, once there is a checkpoint to go on from; what it killed, in words."""
+def _strike(run: Path, fault: str, process: subprocess.Popen[bytes], there: Nodes) -> str:
+    """Takes away what the fault says, once there is a checkpoint to go on from; what it was, in words."""
     until = time.monotonic() + ENDS_WITHIN_S
     while fault != "none" and time.monotonic() < until and process.poll() is None:
-        victim = _process_of_worker_1(run, COMMANDS[fault]) if list(run.glob("checkpoints/*/manifest.json")) else None
-        if victim is not None:
+        if not list(run.glob("checkpoints/*/manifest.json")):
+            time.sleep(0.2)
+        elif fault == "lose_node":
+            there.lose_the_last()
+            return "a node"
+        elif (victim := _process_of_worker_1(run, COMMANDS[fault])) is not None:
             os.kill(victim, signal.SIGKILL)
             return f"process {victim}"
-        time.sleep(0.2)
     return "nothing"
 
 
@@ -147,8 +162,8 @@ def main() -> int:
         parser.error(f"--faults: expected some of {', '.join(FAULTS)}. Received: {', '.join(sorted(unknown))}")
     rows = []
     for fault in given.faults.split(","):
-        with cluster(given.nodes) as address:
-            rows.append(measured(address, given.nodes, fault))
+        with cluster(given.nodes) as there:
+            rows.append(measured(there, given.nodes, fault))
         row = rows[-1]
         print(f"{fault:16} ended with {row['code']} after {row['seconds']:.0f} s, went on from {row['went_on_from']}", flush=True)
         print(f"{'':16} named: {row['named']}; repaired: {row['repaired']}", flush=True)

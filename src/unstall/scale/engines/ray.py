@@ -8,7 +8,9 @@ be in reach of every node, a shared folder or a bucket, and Unstall installed th
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ from unstall.scale.engines.local import free_port
 from unstall.scale.membership import Membership
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
+PR_SET_PDEATHSIG = 1
 MOST_RESTARTS = 20  # of all workers; each costs a meeting and a compilation, and a cluster may be taken away often
 
 
@@ -82,7 +85,7 @@ def beside_of(out: str) -> tuple[str, str]:
 
 
 def in_ray_worker(config: Mapping[str, Any]) -> None:
-    """On a node: our command as a process of its own. It dies with this worker, as Ray ends the children of its workers."""
+    """On a node: our command as a process of its own, which ends with this worker."""
     from ray.train import get_context
     from ray.train.collective import broadcast_from_rank_zero
     from ray.util import get_node_ip_address
@@ -90,12 +93,25 @@ def in_ray_worker(config: Mapping[str, Any]) -> None:
     own = f"{get_node_ip_address()}:{free_port()}"
     context = get_context()
     who = Membership(context.get_world_rank(), context.get_world_size(), broadcast_from_rank_zero(own))
-    command = [sys.executable, "-m", "unstall", "train", *config["arguments"]]
+    command = [sys.executable, "-m", __name__, *config["arguments"]]
     done = subprocess.run(command, env={**os.environ, **who.as_environment()}, check=False)
     if done.returncode:
         raise RayFailed(f"{who.words} ended with {done.returncode}")
 
 
+def become_the_command(arguments: Sequence[str]) -> None:
+    """`python -m unstall.scale.engines.ray …` is `unstall train …` that saves and ends when whoever started it is gone: a worker
+    of Ray's that was killed must leave nobody behind who holds the run."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() == 1:
+        sys.exit(f"unstall: the worker of Ray's that started process {os.getpid()} is gone.")
+    os.execv(sys.executable, [sys.executable, "-m", "unstall", "train", *arguments])
+
+
 def _last_line(error: BaseException) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return lines[-1].strip()[:300].rstrip(".")
+
+
+if __name__ == "__main__":
+    become_the_command(sys.argv[1:])
