@@ -104,7 +104,7 @@ def measured(there: Nodes, nodes: int, fault: str) -> dict[str, Any]:
             said = output.read().decode(errors="replace")
         return {
             "fault": fault,
-            "struck": struck.partition(" ")[0],
+            "struck": struck,
             "code": code,
             "seconds": time.monotonic() - began,
             **_seen(run, nodes),
