@@ -18,7 +18,7 @@ def test_all_four_work_and_nothing_is_left(place: Place) -> None:
 
 
 def test_a_bucket_of_data_is_only_read(google: Place) -> None:
-    assert told(reach.tried(google.url, reads_only=True)) == {"list": True, "read": None}
+    assert told(reach.tried(google.url, reads_only=True)) == {"list": None, "read": None}  # it may as well not be there
     google.path("coco/one.jpg").write_bytes(b"jpeg")
     tried = reach.tried(f"{google.url}/coco", reads_only=True)
     assert told(tried) == {"list": True, "read": True}
@@ -30,3 +30,9 @@ def test_what_is_refused_is_named_with_its_reason(google: Place, hurry: Callable
     tried = reach.tried(google.url)
     assert told(tried) == {"list": False, "write": False, "read": None}
     assert all("denied" in each.why or "not accepted" in each.why for each in tried if each.works is False)
+
+
+def test_a_bucket_that_is_not_there_is_told_so(place: Place) -> None:
+    tried = reach.tried(f"{place.scheme}://no-such-bucket-{place.name}")
+    assert told(tried) == {"list": False, "write": False, "read": None}
+    assert all("no such bucket" in each.why for each in tried if each.works is False)

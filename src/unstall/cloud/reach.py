@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unstall.errors import BucketFailed, WrongInput
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PROBE_BYTES = 1024
+NO_BUCKET = "there is no such bucket"
+NOTHING_THERE = "nothing lies there, or there is no such bucket"
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,17 @@ def tried(place: str, reads_only: bool = False) -> list[Tried]:
     name, folder = parts_of(place)
     chosen = bucket(scheme_of(place), name)
     listed, entries = _attempt("list", lambda: chosen.entries(folder))
+    if listed.works and entries is None:
+        listed = replace(listed, works=None, why=NOTHING_THERE)
     if reads_only:
         return [listed, _reading(chosen, entries or [])]
     key = "/".join(part for part in (folder, f"unstall-probe-{secrets.token_hex(8)}") if part)
     raw = secrets.token_bytes(PROBE_BYTES)
     written, _ = _attempt("write", lambda: chosen.write(key, raw, must_be_new=True))
     if not written.works:
-        return [listed, written, _reading(chosen, entries or [])]
+        return [replace(written, doing="list") if written.why == NO_BUCKET else listed, written, _reading(chosen, entries or [])]
+    if listed.works is None:
+        listed = replace(listed, works=True, why="")  # it was empty
 
     def read_back() -> None:
         if chosen.read(key) != raw:
@@ -71,5 +77,5 @@ def _attempt(doing: str, act: Callable[[], T]) -> tuple[Tried, T | None]:
     except BucketFailed as failed:
         return Tried(doing, False, time.perf_counter() - began, str(failed)), None
     except Missing:
-        return Tried(doing, False, time.perf_counter() - began, "there is no such bucket"), None
+        return Tried(doing, False, time.perf_counter() - began, NO_BUCKET), None
     return Tried(doing, True, time.perf_counter() - began), result

@@ -75,7 +75,8 @@ class Job:
 
 def values(engine: str, options: Mapping[str, str | None], in_file: Mapping[str, str]) -> dict[str, str]:
     """Each by the first who says it; all that are missing are named."""
-    here = metadata.machine() if engine == "vertex" and not _said("project", options, in_file) else None
+    is_asked = engine == "vertex" and not all(_said(name, options, in_file) for name in ("project", "region"))
+    here = metadata.machine() if is_asked else None
     found = {}
     for name in VARIABLES:
         of_machine = {"project": here.value("project"), "region": here.region}.get(name) if here else None
