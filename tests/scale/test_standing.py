@@ -26,7 +26,6 @@ def others(*changes: dict[str, Any]) -> list[Look]:
         ({"waits_for_input": True}, "stands still", "its input"),
         ({"waits_for_others": False}, "stands still", "it is elsewhere"),
         ({"steps_done": 11}, "stands still", "fewer steps"),
-        ({"is_busy": True}, "stands still", "it computes"),
     ],
 )
 def test_the_one_that_differs_is_named_with_what_tells_it_apart(change: dict[str, Any], how: str, why: str) -> None:
@@ -42,6 +41,11 @@ def test_where_nothing_tells_them_apart_nobody_is_named() -> None:
     assert held_up_by(others({"waits_for_others": None}, {"waits_for_others": None})) is None
 
 
+def test_while_one_computes_nobody_stands_still() -> None:
+    """It may be compiling, for minutes, when another has long done so."""
+    assert held_up_by(others({}, {"is_busy": True, "waits_for_others": False, "steps_done": 0}, {})) is None
+
+
 def test_one_alone_holds_nobody_up() -> None:
     assert held_up_by(others({"waits_for_others": False})) is None
 
@@ -52,10 +56,10 @@ def test_of_two_only_one_of_whom_was_seen_the_one_that_waits_is_not_named() -> N
 
 
 def test_a_stack_tells_who_waits_for_others() -> None:
-    reading = [("/x/keras/src/backend.py", "convert_to_numpy"), ("/x/unstall/training/step.py", "read"), ("/x/t.py", "main")]
+    reading = [("/x/keras/src/backend.py", "convert_to_numpy"), ("/x/unstall/training/step.py", "Told.read"), ("/x/t.py", "main")]
     assert is_waiting(reading)
     assert is_waiting([("/x/unstall/scale/company.py", "_get")])
-    assert not is_waiting([("/x/unstall/training/step.py", "__call__"), ("/x/unstall/training/trainer.py", "learn_batch")])
+    assert not is_waiting([("/x/unstall/training/step.py", "Step.__call__"), ("/x/unstall/training/trainer.py", "learn_batch")])
 
 
 # --- endings ---

@@ -32,7 +32,7 @@ class Look:
     steps_done: int = 0
     silent_s: float = 0.0  # since its pulse beat last
     waits_for_input: bool = False
-    is_busy: bool = False  # it uses the CPU
+    is_busy: bool = False  # it uses the CPU, or waits for a core
     waits_for_others: bool | None = None  # by its stack; None: nobody has seen it
 
 
@@ -52,8 +52,9 @@ def stopped(looks: Sequence[Look]) -> Named | None:
 
 
 def held_up_by(looks: Sequence[Look]) -> Named | None:
-    """The one that the others wait for, of workers that all stand still; None: nothing tells them apart."""
-    if len(looks) < 2:
+    """The one that the others wait for, of workers that all stand still; None: nothing tells them apart. One that computes, or
+    waits for a core, does not stand still: it may be compiling."""
+    if len(looks) < 2 or any(look.is_busy for look in looks):
         return None
     for is_odd, why in _SIGNS:
         odd = [look for look in looks if is_odd(look, looks)]
@@ -76,16 +77,13 @@ _SIGNS: tuple[tuple[Sign, str], ...] = (
         lambda look, all_: all(each.steps_done > look.steps_done for each in all_ if each is not look),
         "it has made fewer steps than the others",
     ),
-    (
-        lambda look, all_: look.is_busy and not any(each.is_busy for each in all_ if each is not look),
-        "it computes, and the others do not",
-    ),
 )
 
 
 def is_waiting(frames: Sequence[tuple[str, str]]) -> bool:
     """Whether a stack, (file, function) from the innermost on, is that of a worker that waits for others."""
-    return any(part in file and name in {"", function} for file, function in frames for part, name in WAITING)
+    called = [(file, function.rpartition(".")[2]) for file, function in frames]
+    return any(part in file and name in {"", function} for file, function in called for part, name in WAITING)
 
 
 # --- endings ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from unstall.diagnosis.diagnose import Diagnosis
@@ -39,6 +40,7 @@ class Bedside:
         self.launched = launched
         self.watch = watch
         self.stopped_for: Fault | None = None
+        self.waits_for_others: Callable[[Bedside], bool] = lambda bed: False  # who get on: it is not hung, whatever it seems
         self._stopped_at = 0.0
         self._course = course
         self._waiting: tuple[Fault, float] | None = (
@@ -55,7 +57,7 @@ class Bedside:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._see_how_the_run_goes()
-        if diagnosis is not None:
+        if diagnosis is not None and not self.waits_for_others(self):
             self._diagnosis = diagnosis
             self._teller.tell_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
@@ -119,7 +121,7 @@ class Bedside:
         if stall is None or not self.watch.has_looked_closely:
             return
         seconds = time.time() - stall.since
-        if early_signs.is_hung(self.watch.journal, stall, seconds):
+        if early_signs.is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
             self._diagnosis = self.watch.examine()
             self._stop(stuck(self._course.patient(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
 

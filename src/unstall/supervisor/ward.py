@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import psutil
 
 from unstall.diagnosis.stacks import main_thread, python_frames
-from unstall.diagnosis.stalls import BUSY_CORES
+from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
 from unstall.journal.events import HostSampled, StackSampled, WorkerFaltered
 from unstall.plans import Fault, Kind
 from unstall.scale import standing
 from unstall.scale.standing import End, Look, Named
 from unstall.supervisor.bedside import HUNG_ENDS_S, Bedside
+from unstall.supervisor.early_signs import LEAST_BUSY_STALL_S
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck
 from unstall.training import endings
@@ -43,6 +44,9 @@ class Ward:
         self._named: Named | None = None
         self._stopped_since: float | None = None
         self._first_end: float | None = None  # monotonic
+        if not self.is_one or not self.lead.who.is_alone:
+            for bed in self.beds:
+                bed.waits_for_others = self._waits_for_others
 
     @property
     def is_one(self) -> bool:
@@ -109,6 +113,17 @@ class Ward:
             self._tell(bed, how, time.time() - ended.at)
 
     # --- one stands still ---
+
+    def _waits_for_others(self, bed: Bedside) -> bool:
+        """A worker that idles while another of this machine gets on, compiles say; or one that waits for those of others."""
+        stall = bed.watch.stall
+        if stall is None:
+            return False
+        others = [each for each in self._running() if each is not bed]
+        if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
+            return True
+        is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
+        return is_elsewhere and time.time() - stall.since < LEAST_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
@@ -191,7 +206,7 @@ def _look_at(bed: Bedside) -> Look:
         steps_done=beat.steps_done if beat else 0,
         silent_s=beat.silent_s(time.monotonic()) if beat else 0.0,
         waits_for_input=bool(beat and beat.input_since),
-        is_busy=host is not None and host.cpu_cores >= BUSY_CORES,
+        is_busy=host is not None and ready_cores(host) >= BUSY_CORES,
         waits_for_others=None
         if thread is None
         else standing.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
