@@ -8,7 +8,6 @@ from typing import Any
 from unstall import settings_file
 from unstall.cloud import machines, wishes
 from unstall.cloud.wishes import Job
-from unstall.errors import WrongInput
 from unstall.scale.arguments import arguments, chosen, refuse_local_paths
 from unstall.settings_options import given as settings_given
 from unstall.settings_sources import resolve
@@ -23,13 +22,9 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     found = wishes.values(engine, options, in_file)
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
     wishes.refuse_unfit(found)
-    machine = _machine(engine, found["machine"], options)
+    machine = _machine(found["machine"], options)
     cards = machine.cards if machine is not None else int(options["cards"] or 0)
     workers = resolved.settings.workers
-    if workers > 1 and resolved.settings.backend not in {"auto", "jax"}:
-        raise WrongInput(
-            f"workers: several workers train on JAX alone. Expected --backend jax. Received: {resolved.settings.backend}"
-        )
     out = found["out"].rstrip("/")
     return Job(
         name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, *arguments(asked_for)), out=out,
@@ -39,7 +34,7 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     )  # fmt: skip
 
 
-def _machine(engine: str, name: str, options: Mapping[str, Any]) -> machines.Machine | None:
+def _machine(name: str, options: Mapping[str, Any]) -> machines.Machine | None:
     """Kubernetes has nodes of its own: there a machine type is no more than a hint at the cards."""
     if not name:
         return None
