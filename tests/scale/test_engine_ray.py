@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,9 @@ def test_without_ray_its_command_is_said(tmp_path: Path) -> None:
 def test_a_run_on_a_cluster_has_a_place_that_all_can_reach(options: list[str]) -> None:
     done = call("train", "--engine", "ray", *options)
     assert done.returncode == 2 and "--engine ray: expected together with --out" in done.stderr
+
+
+def test_what_a_worker_of_ray_starts_is_our_command() -> None:
+    command = [sys.executable, "-m", ray.__name__, "--models", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == call("train", "--models", "--json", "-").stdout and "ssd_tiny" in done.stdout
