@@ -1,6 +1,7 @@
 """A program for the tests: a few steps of a tiny detector, by one worker or by several, and what became of it.
 
-python steps_together.py OUT VARIANT [MICRO_BATCH], with the variables of unstall.scale.membership
+python steps_together.py OUT CASE…, with the variables of unstall.scale.membership. A case is 'ssd_tiny', or 'ssd_tiny:1' with so
+many images at once.
 """
 
 import os
@@ -13,6 +14,7 @@ import numpy as np
 
 from unstall.backends.quietly import start
 from unstall.scale import membership, rendezvous
+from unstall.scale.membership import Membership
 from unstall.settings import Settings
 
 PX, TOTAL = (64, 64), 40
@@ -25,15 +27,22 @@ SETTINGS = Settings(batch_size=4, rate=0.02, warm_up_steps=2, average_decay=0.9,
 STEPS = 2
 
 
-def main(out: Path, variant: str, micro_batch: int | None) -> None:
+def main(out: Path, cases: list[str]) -> None:
     who = membership.of(os.environ)
-    settings = replace(SETTINGS, workers=who.workers, micro_batch=micro_batch)
     if not who.is_alone:
-        met = rendezvous.meet(who, {}, lambda awaited: None)
-        from unstall.backends.meeting_jax import join
+        met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
+        from unstall.backends.meeting import join
 
         join(who, met)
     start("jax")
+    for case in cases:
+        variant, _, at_once = case.partition(":")
+        settings = replace(SETTINGS, workers=who.workers, micro_batch=int(at_once) if at_once else None)
+        arrays = taken(variant, settings, who)
+        np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.worker}.npz"), **arrays)
+
+
+def taken(variant: str, settings: Settings, who: Membership) -> dict[str, Any]:
     from tests.detectors.seeded import batch, set_weights
     from unstall.detectors import build
     from unstall.training.step import Step
@@ -45,14 +54,15 @@ def main(out: Path, variant: str, micro_batch: int | None) -> None:
             variable.assign(variable + 1)
     step = Step(detector, settings, TOTAL)
     step.take_over(step.iteration)
-    told, mine = [], slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
+    before = {f"before/{name}": array for name, array in step.arrays().items()}
+    mine = slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
+    told = []
     for number in range(STEPS):
         whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
         told.append(step({name: each[mine] for name, each in whole.items()}).read())
-    arrays: dict[str, Any] = {**step.arrays()}
     numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in told])
-    np.savez(out.with_suffix(f".{who.worker}.npz"), told=numbers, **arrays)
+    return {**before, **step.arrays(), "told": numbers}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else None)
+    main(Path(sys.argv[1]), sys.argv[2:])

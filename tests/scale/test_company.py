@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -86,3 +87,19 @@ def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None
     with pytest.raises(OthersLeft, match="worker 0"):
         waiting.from_first(lambda: None)
     assert len(beats) > 1
+
+
+def test_all_part_and_the_first_goes_last() -> None:
+    gone: list[int] = []
+
+    def leave(company: Company) -> None:
+        time.sleep(0.1 if company.is_first else 0.0)  # it still saves
+        company.part()
+        gone.append(company.who.worker)
+
+    together(3, leave)
+    assert gone[-1] == 0 and sorted(gone) == [0, 1, 2]
+
+
+def test_one_that_is_lost_is_not_waited_for_without_end() -> None:
+    Company(Membership(1, 2, "here:1"), Table()).part(most_s=0.1)

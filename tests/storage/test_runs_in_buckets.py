@@ -23,7 +23,7 @@ from unstall.storage.fetching import fetched_run
 from unstall.storage.kept_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
 from unstall.storage.kept_files import KeptFiles
 from unstall.storage.kept_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
-from unstall.supervisor.beginning import begin, holds_run, place_here
+from unstall.supervisor.beginning import begin, begin_as_guest, holds_run
 
 
 @pytest.fixture(autouse=True)
@@ -281,12 +281,9 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
     assert not (target_of(google) / "workers" / "1" / "story.json").exists()
 
 
-def test_two_machines_begin_the_same_run_each_in_its_place(google: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
     place = f"{google.url}/runs/first"
-    for number in ("1", "0"):  # whoever comes first
-        monkeypatch.setenv("UNSTALL_WORKER", number)
-        monkeypatch.setenv("UNSTALL_WORKERS", "2")
-        monkeypatch.setenv("UNSTALL_COORDINATOR", "10.0.0.7:8476")
-        begin(Settings(workers=2), None, place_here(place), {})
-    assert holds_run(place) and holds_run(f"{place}/workers/1")
+    guest = begin_as_guest(Settings(workers=2), place, worker=1)  # whoever comes first
+    run = begin(Settings(workers=2), None, place, {})
+    assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
     assert fetched_run(place).read_settings()["workers"] == 2

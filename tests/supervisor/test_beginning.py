@@ -12,9 +12,8 @@ from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.remedies import remedy_names
 from unstall.runs import RunFolder
-from unstall.scale.membership import Membership
 from unstall.settings import Settings, changed, from_plain
-from unstall.supervisor.beginning import REMEDIES, begin, going_on_with, place_here, planned_changes, refuse_contradiction
+from unstall.supervisor.beginning import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes
 
 WANTED = Settings(batch_size=16)
 
@@ -71,25 +70,32 @@ def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
     assert not RunFolder(tmp_path).settings_path.exists()
 
 
-# --- several machines ---
+# --- a run whose first worker is on another machine ---
 
 
-def test_a_machine_without_the_first_worker_has_a_folder_of_its_own_in_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert place_here("gs://bucket/runs/first") == "gs://bucket/runs/first"
-    for name, value in Membership(1, 2, "10.0.0.7:8476").as_environment().items():
-        monkeypatch.setenv(name, value)
-    assert place_here("gs://bucket/runs/first/") == "gs://bucket/runs/first/workers/1" and place_here(None) is None
+def test_a_guest_begins_nothing_and_leaves_what_is_there_alone(tmp_path: Path) -> None:
+    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4})
+    guest = begin_as_guest(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
+    assert guest == run.of_worker(1) == guest.of_worker(1) and from_plain(guest.read_settings()) == WANTED
+    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch": 4})
 
 
-def test_its_worker_finds_its_folder_there(tmp_path: Path) -> None:
-    own = RunFolder(tmp_path / "first" / "workers" / "2")
-    assert own.of_worker(2) == own and own.of_worker(3).path == own.path / "workers" / "3"
-    assert RunFolder(tmp_path / "first").of_worker(2) == own
-
-
-def test_the_run_may_begin_where_another_machine_came_first(tmp_path: Path) -> None:
-    (tmp_path / "run" / "workers" / "1").mkdir(parents=True)
-    refuse_contradiction(None, str(tmp_path / "run"), None)
-    (tmp_path / "run" / "thesis.tex").touch()
+def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -> None:
+    begin_as_guest(WANTED, str(tmp_path / "run"), worker=2)
+    assert begin(WANTED, None, str(tmp_path / "run"), {}).settings_path.exists()
+    (tmp_path / "other" / "workers").mkdir(parents=True)
+    (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(WrongInput, match="expected a folder that is empty"):
-        refuse_contradiction(None, str(tmp_path / "run"), None)
+        begin(WANTED, None, str(tmp_path / "other"), {})
+
+
+def test_a_guest_with_several_workers_has_those_in_its_folder(tmp_path: Path) -> None:
+    guest = begin_as_guest(WANTED, str(tmp_path / "run"), worker=2)
+    assert guest.of_worker(3).path == tmp_path / "run" / "workers" / "2" / "workers" / "3"
+
+
+def test_a_guest_of_a_run_in_a_bucket_keeps_its_own_folder_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert begin_as_guest(WANTED, "gs://runs/photos", worker=2).bucket == "gs://runs/photos/workers/2"

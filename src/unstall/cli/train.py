@@ -63,7 +63,7 @@ def command(
     from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import begin, going_on_with, place_here, planned_changes, refuse_contradiction
+    from unstall.supervisor.beginning import begin, begin_as_guest, going_on_with, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
     if models:
@@ -76,7 +76,9 @@ def command(
         options["most_repairs"] = 0
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
-    out = place_here(out)
+    guest = engines.guest(os.environ)
+    if guest is not None:
+        sys.exit(_trained(begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)

@@ -15,6 +15,7 @@ from unstall.scale.membership import Membership
 
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
 FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
+PARTS_WITHIN_S = 4.0
 LEFT = "left"
 
 
@@ -82,6 +83,27 @@ class Company:
         """Before this worker ends at somebody's wish: the others need not find out by themselves."""
         if self._channel is not None:
             self._channel.put(LEFT, str(self.who.worker).encode())
+
+    def part(self, most_s: float = PARTS_WITHIN_S) -> None:
+        """When all end at the same step: whoever has all that it needs of the others waits for the first to have it, too, which
+        goes last, as the others could not even hear that it is gone. Not for long: one that is lost is not waited for."""
+        if self._channel is None:
+            return
+        try:
+            self._channel.put(f"parting/{self.who.worker}", b"")
+            until = time.monotonic() + most_s
+            if self.is_first:
+                self._seen([f"gone/{worker}" for worker in range(1, self.who.workers)], until)
+            else:
+                self._seen(["parting/0"], until)
+                self._channel.put(f"gone/{self.who.worker}", b"")
+        except (RuntimeError, ValueError, OSError):
+            return  # what carried the messages is gone
+
+    def _seen(self, keys: list[str], until: float) -> None:
+        assert self._channel is not None
+        while any(self._channel.get(key) is None for key in keys) and time.monotonic() < until:
+            time.sleep(FIRST_LOOK_S)
 
     # --- messages ---
 

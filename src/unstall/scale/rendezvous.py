@@ -1,11 +1,12 @@
 """Where the workers of a run meet before any framework takes over: worker 0 listens at the coordinator's port, the others come.
 
     worker k ── {"worker": 1, "of": 4, "host": …, "pid": …, "card": …} ──▶ worker 0
-             ◀── {"go": [the hosts of all]}, when all have come; or {"refused": why} ──
+             ◀── {"go": [the hosts of all], "agreed": …}, when all have come; or {"refused": why} ──
 
 Frameworks meet by themselves, too, but wait without a word for whoever does not come, end the process with an abort when
-their time is up, and crash where the port is taken. Here it is known who is missing, who came with other versions or settings,
-and a worker that was started again meets the others' new lives and never their old ones. Standard library only.
+their time is up, and crash where the port is taken. Here it is known who is missing and who came with other versions, all agree
+on what they will do, and a worker that was started again meets the others' new lives and never their old ones. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ TRY_AGAIN_S = 0.3
 LONGEST_LINE = 2**20
 LOOPBACK = ("127.", "localhost", "::1")
 
-Card = dict[str, Any]  # what a worker shows of itself: what must be the same for all, by topic and name
+Card = dict[str, Any]  # what a worker shows of itself: what must be the "same" for all, by name, and what it wishes
+Agree = Callable[[list[Card]], Card]  # what is made of the cards of all, by worker 0: the same for all
 
 
 class AddressTaken(Exception):
@@ -55,13 +57,14 @@ class Met:
     address: str  # of this machine, by which the others reach it
     seconds: float
     at: float  # wall clock when all had come
+    agreed: Card
 
 
 Waiting = Callable[[Awaited], None]  # called now and then; what it raises ends the waiting
 
 
-def meet(who: Membership, card: Card, waiting: Waiting, most_wait_s: float = MOST_WAIT_S) -> Met:
-    meeting = _Host(who, card) if who.is_first else _Guest(who, card)
+def meet(who: Membership, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MOST_WAIT_S) -> Met:
+    meeting = _Host(who, card, agree) if who.is_first else _Guest(who, card)
     return meeting.meet(waiting, time.monotonic(), most_wait_s)
 
 
@@ -85,8 +88,8 @@ class _Came:
 
 
 class _Host:
-    def __init__(self, who: Membership, card: Card) -> None:
-        self._who, self._card = who, card
+    def __init__(self, who: Membership, card: Card, agree: Agree) -> None:
+        self._who, self._card, self._agree = who, card, agree
         self._came: dict[int, _Came] = {}  # by file descriptor
         self._selector = selectors.DefaultSelector()
 
@@ -158,7 +161,7 @@ class _Host:
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
         if twin is not None:
             return f"{guest} is there twice: also as process {twin['pid']} on {twin['host']}."
-        difference = differing(self._card, hello["card"])
+        difference = differing(self._card["same"], hello["card"]["same"])
         return f"{guest} differs from worker 0: {difference}." if difference else ""
 
     def _refuse_all(self, why: str) -> None:
@@ -175,12 +178,13 @@ class _Host:
         guests = sorted((came for came in self._came.values() if came.hello), key=lambda came: int(came.hello["worker"]))
         hosts = (socket.gethostname(), *(str(came.hello["host"]) for came in guests))
         address = str(guests[0].connection.getsockname()[0]).removeprefix("::ffff:")
+        agreed = self._agree([self._card, *(came.hello["card"] for came in guests)])
         for came in guests:
-            _send(came.connection, {"go": hosts})
+            _send(came.connection, {"go": hosts, "agreed": agreed})
         at = time.time()
         for came in self._came.values():
             came.connection.close()
-        return Met(hosts, address, time.monotonic() - began, at)
+        return Met(hosts, address, time.monotonic() - began, at, agreed)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -241,7 +245,7 @@ class _Guest:
             if "refused" in answer:
                 raise WrongInput(str(answer["refused"]))
             address = str(connection.getsockname()[0]).removeprefix("::ffff:")
-            return Met(tuple(answer["go"]), address, time.monotonic() - began, time.time())
+            return Met(tuple(answer["go"]), address, time.monotonic() - began, time.time(), answer["agreed"])
 
 
 # --- what both do ---
@@ -249,11 +253,9 @@ class _Guest:
 
 def differing(ours: Card, theirs: Card) -> str:
     """The first thing that is not the same, in words; empty: nothing."""
-    for topic in ours:
-        for name in {**ours[topic], **theirs.get(topic, {})}:
-            own, other = ours[topic].get(name), theirs.get(topic, {}).get(name)
-            if own != other:
-                return f"{topic} {name} is {other!r} there and {own!r} here"
+    for name in {**ours, **theirs}:
+        if ours.get(name) != theirs.get(name):
+            return f"{name} is {theirs.get(name)!r} there and {ours.get(name)!r} here"
     return ""
 
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from unstall.runs import WORKERS
 from unstall.storage.bucket import Entry, ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import FOLDER as CHECKPOINTS
 from unstall.storage.kept_journal import FOLDER as JOURNAL
+from unstall.storage.kept_journal import WORKERS
 
 LARGE_BYTES = 4 * 2**20
 LARGE_EVERY_S = 60.0  # weights of every epoch need not be there at once
@@ -66,4 +66,5 @@ def fetch_files(source: BucketPath, run: Path) -> None:
 
 def _is_wanted(name: str) -> bool:
     parts = name.split("/")
-    return parts[0] not in FOLDERS_NOT_KEPT and ".." not in parts
+    own = parts[2:] if parts[0] == WORKERS else parts
+    return bool(own) and own[0] not in FOLDERS_NOT_KEPT and ".." not in parts

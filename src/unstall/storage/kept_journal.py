@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstall.runs import WORKERS
 from unstall.storage.bucket_path import BucketPath
 
 FOLDER = "journal"
+WORKERS = "workers"  # each but the first has a folder in it, with journals of its own
 PATTERN = "events-*.jsonl"
 SEGMENT_BYTES = 2**20  # a segment of this size is finished, and another begun
 MOST_READ_BYTES = 8 * 2**20  # at once, of a journal that grows quickly
@@ -27,27 +27,23 @@ class _Journal:
 
 
 class KeptJournals:
-    """Of a run: its own, and those of the workers that this machine has beside the first."""
-
     def __init__(self, run: Path, target: BucketPath) -> None:
-        self._run, self._whole, self._target = run, target, target / FOLDER
+        self._run, self._target = run, target / FOLDER
         self._journals: dict[str, _Journal] = {}
-        self._of_workers: dict[str, KeptJournals] = {}
+        self._whole = target
+        self._workers: dict[str, KeptJournals] = {}
 
     def keep(self) -> None:
         """What is new in all of them."""
-        self._keep_own()
-        for folder in sorted((self._run / WORKERS).glob("*/")):
-            if folder.name not in self._of_workers:
-                self._of_workers[folder.name] = KeptJournals(folder, self._whole / WORKERS / folder.name)
-            self._of_workers[folder.name].keep()
-
-    def _keep_own(self) -> None:
         for path in sorted(self._run.glob(PATTERN)):
             if path.name not in self._journals:
                 self._journals[path.name] = self._begun(path.name)
             while self._grown(path, self._journals[path.name]):
                 pass
+        for folder in sorted((self._run / WORKERS).glob("*")):
+            if folder.name not in self._workers:
+                self._workers[folder.name] = KeptJournals(folder, self._whole / WORKERS / folder.name)
+            self._workers[folder.name].keep()
 
     def _begun(self, name: str) -> _Journal:
         """Of a run that goes on: after the last segment that the bucket has."""
@@ -81,15 +77,11 @@ def segments(folder: BucketPath) -> list[tuple[int, int]]:
 
 
 def fetch_journals(source: BucketPath, run: Path) -> None:
-    """Those of all workers, each as far as the bucket has it; one of which the disk has more stays as it is."""
-    _fetch_own(source, run)
+    """Each as far as the bucket has it; one of which the disk has more stays as it is. Those of all workers."""
     for entry in (source / WORKERS).listed() or []:
-        folder = source.at(entry.key)
-        (run / WORKERS / folder.name).mkdir(parents=True, exist_ok=True)
-        _fetch_own(folder, run / WORKERS / folder.name)
-
-
-def _fetch_own(source: BucketPath, run: Path) -> None:
+        worker = entry.key.rstrip("/").rpartition("/")[2]
+        (run / WORKERS / worker).mkdir(parents=True, exist_ok=True)
+        fetch_journals(source / WORKERS / worker, run / WORKERS / worker)
     for entry in (source / FOLDER).listed() or []:
         folder = source.at(entry.key)
         path = run / folder.name

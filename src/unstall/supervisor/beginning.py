@@ -15,19 +15,11 @@ from unstall.journal.events import PlanMade
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Kind, Verb
 from unstall.runs import RunFolder
-from unstall.scale import engines
 from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.settings_sources import going_on
 from unstall.storage import is_bucket, located
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
-
-
-def place_here(out: str | None) -> str | None:
-    """Of several machines only the one with worker 0 has the folder of the run: each of the others has one in it, in which it
-    begins and goes on by itself. So they need not wait for each other, nor take each other's files."""
-    first = engines.first_here(os.environ)
-    return out if out is None or first == 0 else f"{out.rstrip('/')}/{runs.WORKERS}/{first}"
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -84,6 +76,27 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
         raise NotPermitted(
             f"Cannot write the run to '{out or runs.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
+    return run
+
+
+def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
+    """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
+    machine's journal. What all agree on comes from the first worker, and so does the state.
+
+    The folder is the worker's own, in that of the run: where machines share a disk, whoever comes first must not begin the run,
+    nor write into what the first worker's machine is beginning."""
+    within = f"{runs.WORKERS}/{worker}"
+    folder = runs.folder_for(place).absolute() if place else runs.create(settings.model).path
+    run = RunFolder(folder / within)
+    try:
+        run.path.mkdir(parents=True, exist_ok=True)
+        if not run.settings_path.exists():
+            run.write_settings(as_plain(settings), are_given=True)
+            run.write_settings(as_plain(settings))
+        if place and is_bucket(place):
+            run.keep_in(f"{place.rstrip('/')}/{within}")
+    except OSError as error:
+        raise NotPermitted(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
     return run
 
 

@@ -52,7 +52,7 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
         is_quiet = wishes.quiet or wishes.json_target == "-"
         course = Course(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
-        with kept_in_bucket(run, course.teller.complain), course.notice.listened_to():
+        with kept_in_bucket(run if first.is_first else own, course.teller.complain), course.notice.listened_to():
             return _trained(course)
 
 

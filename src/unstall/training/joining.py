@@ -16,7 +16,7 @@ from unstall.scale import rendezvous
 from unstall.scale.company import Company
 from unstall.scale.membership import Membership
 from unstall.scale.rendezvous import Awaited
-from unstall.settings import Settings, as_plain
+from unstall.settings import Settings, as_plain, changed
 from unstall.training import telling
 from unstall.training.interruption import Interrupted, Interruption
 
@@ -30,12 +30,12 @@ OWN = (
 )  # fmt: skip
 
 
-def joined(who: Membership, settings: Settings, interruption: Interruption) -> Company:
-    """In the main thread, before the backend starts."""
+def joined(who: Membership, settings: Settings, interruption: Interruption) -> tuple[Company, Settings]:
+    """And the settings that all have agreed on. In the main thread, before the backend starts."""
     if who.is_alone:
-        return Company(who)
+        return Company(who), settings
     end_with_parent()
-    met = rendezvous.meet(who, card(settings), Patience(who))
+    met = rendezvous.meet(who, card(settings), agreed, Patience(who))
     channel = meeting.join(who, met)
     interruption.listen_again()
     event = WorkerJoined(
@@ -55,13 +55,21 @@ def joined(who: Membership, settings: Settings, interruption: Interruption) -> C
         if interruption.is_asked:
             raise Interrupted
 
-    return Company(who, channel, alive)
+    return Company(who, channel, alive), changed(settings, met.agreed)
 
 
 def card(settings: Settings) -> dict[str, Any]:
-    """What must be the same for all, or they would not compute the same program: it is compared when they meet."""
-    plain = as_plain(settings)
-    return {"version of": meeting.versions(), "setting": {name: plain[name] for name in plain if name not in OWN}}
+    """What must be the same for all, or they would not compute the same program; and the settings that this one has."""
+    versions = {f"version of {name}": version for name, version in meeting.versions().items()}
+    return {"same": versions, "settings": as_plain(settings)}
+
+
+def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
+    """The settings for all: those of worker 0, where plans may have changed them, but for what is each machine's own. No worker
+    computes more images at once than any other can."""
+    settings = {name: value for name, value in cards[0]["settings"].items() if name not in OWN}
+    sizes = [each["settings"]["micro_batch"] for each in cards if each["settings"]["micro_batch"]]
+    return {**settings, "micro_batch": min(sizes, default=None)}
 
 
 class Patience:

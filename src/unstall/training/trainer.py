@@ -67,6 +67,7 @@ class Trainer:
             if self.begun.doing == "first_step":
                 raise  # it was never finished: there is nothing new to keep, and its state may be half of each
             self.keep_unless_kept()
+            self.company.part()
             raise
         self.keep_unless_kept()
 

@@ -126,7 +126,7 @@ class Worker:
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
-            self.company = joined(self.who, settings, self.interruption)
+            self.company, settings = joined(self.who, settings, self.interruption)
             start(backend, takes_card=True)
             self.interruption.listen_again()
             from unstall.training.beginning import begin

@@ -59,11 +59,12 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     return None if name == LOCAL else int(engine_module(name).memberships(environ, 1)[0].workers)
 
 
-def first_here(environ: Mapping[str, str]) -> int:
-    """The lowest number of this machine's workers: 0 where it leads, or nobody else takes part."""
-    if not membership.is_given(environ) and recognised(environ) == LOCAL:
-        return 0
-    return min(each.worker for each in memberships(environ, 1))
+def guest(environ: Mapping[str, str]) -> int | None:
+    """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
+    if workers_said(environ) is None:
+        return None
+    first = memberships(environ, 1)[0]
+    return None if first.is_first else first.worker
 
 
 def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
