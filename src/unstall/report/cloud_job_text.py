@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.report.counted import counted
 from unstall.report.data_text import print_line, printable
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 def show_job(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    where = f"{_counted(plain['machines'], 'machine')}, {_counted(plain['workers'], 'worker')}"
+    where = f"{counted(plain['machines'], 'machine')}, {counted(plain['workers'], 'worker')}"
     print_line(out, Text(printable(f"{plain['name']}: {where}, the run in {plain['out']}")))
     if plain["is_sent"]:
         print_line(out, Text(printable(f"sent: {plain['job']} ({plain['state']})"), "green"))
@@ -33,7 +34,3 @@ def show_job(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(printable(f"to send it: kubectl apply -f {plain['written_to'] or 'FILE (--write FILE)'}"), "dim"))
     else:
         print_line(out, Text("nothing was sent (--dry-run)", "dim"))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
