@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from unstall.settings import Settings
 MOST_LIFE_S = 200.0
 # Small enough to be compiled in seconds. Norms that learn would see fewer images with more workers: theirs are frozen.
 TINY = Settings(
-    backend="jax", shapes=24, validation_share=0.25, epochs=2, batch_size=4, warm_up_steps=3, optimizer="adamw", rate=2e-3,
+    backend="jax", shapes=24, validation_share=0.25, epochs=2, batch_size=4, warm_up_steps=3, optimizer="sgd", rate=1e-3,
     average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=0, input_threads=1, most_boxes=10,
     checkpoint_every_steps=1, tensorboard=False,
     detector={
@@ -27,7 +28,12 @@ TINY = Settings(
         "frozen_norms": True,
     },
 )  # fmt: skip
-QUIET = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "jax"}
+QUIET = {
+    "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "jax",
+    # What one life has compiled the next need not.
+    "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"unstall-compiled-{os.getpid()}"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+}  # fmt: skip
 
 
 def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int = 0) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
 from unstall.report.text import duration
+from unstall.scale.company import OthersLeft
 from unstall.settings import as_plain
 from unstall.training import telling
 from unstall.training.beginning import Begun, versions
@@ -63,9 +64,11 @@ class Trainer:
                 if self.is_due(at_epoch_end=True):
                     self.keep()
                 self.score_epoch()
-        except Interrupted:
+                self.end_if_anyone_is_asked()
+        except (Interrupted, OthersLeft):
             if self.begun.doing == "first_step":
                 raise  # it was never finished: there is nothing new to keep, and its state may be half of each
+            self.company.say_left()
             self.keep_unless_kept()
             self.company.part()
             raise
@@ -198,9 +201,15 @@ class Trainer:
         self.tell_epoch(scored)
 
     def leaving(self) -> AbstractContextManager[None]:
-        """An epoch that is kept may be left while it is scored: it is scored again when the run goes on."""
-        is_kept = self.rhythm.is_kept(self.at.step) or not self.company.is_first
-        return self.interruption.may_leave() if is_kept else nullcontext()
+        """An epoch that is kept may be left while it is scored: it is scored again when the run goes on. One of several workers
+        says so to the others, where they wait for each other."""
+        is_free = self.company.is_alone and self.rhythm.is_kept(self.at.step)
+        return self.interruption.may_leave() if is_free else nullcontext()
+
+    def end_if_anyone_is_asked(self) -> None:
+        """Of several workers; one alone has ended by itself."""
+        if not self.company.is_alone and any(self.company.all_say(self.interruption.is_asked)):
+            raise Interrupted
 
     def tell_epoch(self, scored: Scored) -> None:
         epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
