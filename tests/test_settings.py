@@ -49,3 +49,29 @@ def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> N
     except WrongInput:
         return
     assert changed(after, {name: as_plain(before)[name]}) == before
+
+
+# --- several workers ---
+
+
+def test_a_batch_that_workers_cannot_share_is_refused_with_the_nearest_that_they_can() -> None:
+    with pytest.raises(WrongInput, match=r"batch_size: expected a multiple of workers \(4\).* Nearest: 8 or 12\. Received: 10"):
+        Settings(batch_size=10, workers=4)
+    with pytest.raises(WrongInput, match=r"Nearest: 4\. Received: 2"):
+        Settings(batch_size=2, workers=4)
+
+
+def test_a_micro_batch_is_of_one_worker() -> None:
+    settings = Settings(batch_size=16, workers=2, micro_batch=4)
+    assert (settings.batch_share, settings.at_once, settings.micro_batches) == (8, 4, 2)
+    assert Settings(batch_size=16, workers=4, micro_batch=8).micro_batches == 1, "its share is less than what fits"
+    with pytest.raises(WrongInput, match=r"micro_batch: expected a divisor of batch_size / workers \(16 / 2 = 8\)\. Received: 3"):
+        Settings(batch_size=16, workers=2, micro_batch=3)
+
+
+def test_what_one_worker_needs_and_the_same_training_by_one() -> None:
+    settings = Settings(batch_size=16, workers=2, micro_batch=4)
+    assert settings.of_one_worker() == Settings(batch_size=8, micro_batch=4)
+    assert settings.alone() == Settings(batch_size=16, micro_batch=4)
+    assert Settings(batch_size=16, workers=2).of_one_worker() == Settings(batch_size=8)
+    assert Settings(batch_size=16, workers=2).alone() == Settings(batch_size=16, micro_batch=8)

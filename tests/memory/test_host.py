@@ -44,3 +44,9 @@ def test_a_tenth_is_promised_to_nobody() -> None:
 
 def test_the_limit_is_the_machines_or_less() -> None:
     assert 0 < used_bytes() < limit_bytes()
+
+
+def test_several_workers_of_one_host_need_all_but_the_checkpoint_each() -> None:
+    one = host_need(Settings(input_threads=1), "jax", 1000, 500, 300)
+    three = one.of_all(3)
+    assert three.total - three.snapshot == 3 * (one.total - one.snapshot) and three.snapshot == one.snapshot

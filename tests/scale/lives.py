@@ -21,7 +21,7 @@ MOST_LIFE_S = 200.0
 # Small enough to be compiled in seconds. Norms that learn would see fewer images with more workers: theirs are frozen.
 TINY = Settings(
     backend="jax", shapes=24, validation_share=0.25, epochs=2, batch_size=4, warm_up_steps=3, optimizer="sgd", rate=1e-3,
-    average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=0, input_threads=1, most_boxes=10,
+    average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=1, input_threads=1, most_boxes=10,
     checkpoint_every_steps=1, tensorboard=False,
     detector={
         "image_px": [64, 64], "convs": [1, 1, 1, 1, 1], "ratios": [[2.0], [2.0]], "scales": [0.1, 0.3, 0.6], "trainable_stages": 4,

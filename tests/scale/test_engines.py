@@ -8,6 +8,7 @@ import pytest
 
 from unstall.errors import WrongInput
 from unstall.scale import engines
+from unstall.scale.engines import local
 from unstall.scale.membership import Membership
 
 SECOND = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "2", "UNSTALL_COORDINATOR": "10.0.0.7:8476"}
@@ -44,3 +45,22 @@ def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
     assert engines.agreed(SECOND, 1, is_given=False) == 2
     with pytest.raises(WrongInput, match="workers: expected 2"):
         engines.agreed(SECOND, 4, is_given=True)
+
+
+# --- cards of this machine ---
+
+
+def test_each_worker_has_a_card_of_its_own_and_is_told_which() -> None:
+    assert local.cards_for(2, ["0", "1", "2"]) == ["0", "1"]
+    assert Membership(1, 2, "127.0.0.1:8476", card="1").as_environment()["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_without_cards_nothing_is_said_of_them() -> None:
+    assert local.cards_for(2, []) == ["", ""]
+    assert "CUDA_VISIBLE_DEVICES" not in Membership(1, 2, "127.0.0.1:8476").as_environment()
+    assert local.visible_cards({"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "0,1"}) == []
+
+
+def test_more_workers_than_cards_are_refused_with_what_to_do() -> None:
+    with pytest.raises(WrongInput, match=r"workers: expected at most 1.*Received: 2.*JAX_PLATFORMS=cpu"):
+        local.cards_for(2, ["0"])

@@ -114,6 +114,16 @@ def test_a_port_that_is_taken_is_told_from_other_mistakes(port: int) -> None:
         assert isinstance(Worker(0, 2, port).ended().error, AddressTaken)
 
 
+def test_whoever_answers_in_another_language_is_not_worker_0_yet(port: int) -> None:
+    """As the framework of its old life does, for a moment."""
+    with socket.create_server(("127.0.0.1", port)) as old:
+        second = Worker(1, 2, port)
+        connection, _ = old.accept()
+        with connection:
+            connection.sendall(b"\x00\x00\x12\x04\x00\n\xff")
+    assert Worker(0, 2, port).ended().met is not None and second.ended().met is not None
+
+
 def test_a_port_is_free_again_for_the_next_life(port: int) -> None:
     for _ in range(3):
         first, second = Worker(0, 2, port), Worker(1, 2, port)

@@ -27,7 +27,7 @@ from unstall.supervisor.supervisor import Wishes
 from unstall.supervisor.training import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes()))
 """
-SETTINGS = changed(TINY, {"workers": 2, "epochs": 60, "validation_share": 0.0, "checkpoint_every_steps": 3})
+SETTINGS = changed(TINY, {"workers": 2, "epochs": 30, "validation_share": 0.0, "checkpoint_every_steps": 3})
 
 
 class Watched:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unstall.settings import Settings
@@ -32,6 +32,11 @@ class HostNeed:
     @property
     def total(self) -> int:
         return self.framework + self.ahead + self.cache + self.scratch + self.snapshot + self.device
+
+    def of_all(self, workers: int) -> HostNeed:
+        """With so many on this host; only one of them writes a checkpoint."""
+        each = {name: workers * getattr(self, name) for name in ("framework", "ahead", "cache", "scratch", "device")}
+        return replace(self, **each)
 
     @property
     def fits(self) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from unstall.errors import WrongInput
 
 WORKER, WORKERS, COORDINATOR = "UNSTALL_WORKER", "UNSTALL_WORKERS", "UNSTALL_COORDINATOR"
+CARDS = "CUDA_VISIBLE_DEVICES"
 LAST_PORT = 65535
 
 
@@ -24,6 +25,7 @@ class Membership:
     worker: int = 0
     workers: int = 1
     coordinator: str = ""  # host:port; empty: it is alone
+    card: str = ""  # of its machine, that it computes on; empty: whatever it finds
 
     @property
     def is_alone(self) -> bool:
@@ -43,7 +45,8 @@ class Membership:
         """What the worker is started with; `of` reads it again."""
         if self.is_alone:
             return {}
-        return {WORKER: str(self.worker), WORKERS: str(self.workers), COORDINATOR: self.coordinator}
+        who = {WORKER: str(self.worker), WORKERS: str(self.workers), COORDINATOR: self.coordinator}
+        return {**who, CARDS: self.card} if self.card else who
 
 
 def is_given(environ: Mapping[str, str]) -> bool:

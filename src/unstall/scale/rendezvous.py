@@ -241,7 +241,9 @@ class _Guest:
                 if not more:
                     return None
                 said += more
-            answer = json.loads(said)
+            answer = _understood(said)
+            if answer is None:
+                return None  # an old life of worker 0 may still listen there, with its framework's own language
             if "refused" in answer:
                 raise WrongInput(str(answer["refused"]))
             address = str(connection.getsockname()[0]).removeprefix("::ffff:")
@@ -257,6 +259,14 @@ def differing(ours: Card, theirs: Card) -> str:
         if ours.get(name) != theirs.get(name):
             return f"{name} is {theirs.get(name)!r} there and {ours.get(name)!r} here"
     return ""
+
+
+def _understood(said: bytes) -> Card | None:
+    try:
+        answer = json.loads(said.partition(b"\n")[0])
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) and {"go", "refused"} & set(answer) else None
 
 
 def _send(connection: socket.socket, plain: Card) -> None:

@@ -108,6 +108,9 @@ def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> F
     full = _fullness(patient.journal)
     if number in CRASHES and full is not None:
         return patient.has(Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was full.", full)
+    if number == signals.SIGABRT and not patient.is_alone:
+        lost = f"{patient.name} was ended by its framework in step {step:,}, as when another is gone or cannot be reached."
+        return patient.has(Kind.DIED, step, lost, *told)
     return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
 
 

@@ -6,12 +6,23 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from unstall.training.detecting import Found
+from unstall.data.example import Floats, Integers
+
+
+class Found(NamedTuple):
+    """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the stored image."""
+
+    boxes: Floats
+    scores: Floats
+    classes: Integers
+
+    def at_least(self, score: float) -> Found:
+        shown = self.scores >= score
+        return Found(self.boxes[shown], self.scores[shown], self.classes[shown])
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,6 @@ class Detected:
 
 
 def _unpacked(packed: bytes) -> Detected:
-    from unstall.training.detecting import Found
-
     with np.load(io.BytesIO(packed)) as arrays:
         ends = np.cumsum(arrays["counts"])[:-1]
         columns = (np.split(arrays[name], ends) for name in ("boxes", "scores", "classes"))

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
 
-from unstall.data.example import DataSet, Floats, Integers
+from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.detectors.detector import Detector
 from unstall.detectors.parts.boxes import Tensor
-
-
-class Found(NamedTuple):
-    """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the stored image."""
-
-    boxes: Floats
-    scores: Floats
-    classes: Integers
-
-    def at_least(self, score: float) -> Found:
-        shown = self.scores >= score
-        return Found(self.boxes[shown], self.scores[shown], self.classes[shown])
+from unstall.training.detected import Found
 
 
 class Detecting(keras.Model):  # type: ignore[misc]

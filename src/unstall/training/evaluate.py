@@ -15,8 +15,8 @@ from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 from unstall.training.coco_matching import Answer, Truth
 from unstall.training.confusion import LEAST_IOU, LEAST_SCORE, confusion
-from unstall.training.detected import Detected
-from unstall.training.detecting import Detecting, Found, detections, pipeline_for
+from unstall.training.detected import Detected, Found
+from unstall.training.detecting import Detecting, detections, pipeline_for
 from unstall.training.score import RECALLS, Score, score
 
 ELSEWHERE = -1  # a class of the detector that the data set has not

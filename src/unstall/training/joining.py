@@ -96,7 +96,8 @@ class Patience:
         if awaited.seconds >= SAY_AFTER_S and missing and not self._has_said:
             self._has_said = True
             waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
-            say(f"unstall: {waited} {', '.join(str(number) for number in missing)} of {who.workers}. {awaited.why}".rstrip())
+            numbers = ", ".join(str(number) for number in missing)
+            say(f"unstall: {waited} worker {numbers} of {who.workers}. {awaited.why}".rstrip())
 
 
 def end_with_parent() -> None:

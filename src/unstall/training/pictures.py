@@ -12,7 +12,8 @@ import numpy as np
 from unstall.data.drawing import GROUND, colour_of, decoded, draw_box, save
 from unstall.data.example import DataSet, Example, Floats
 from unstall.data.showing import chosen
-from unstall.training.detecting import Detecting, Found, detections, pipeline_for
+from unstall.training.detected import Found
+from unstall.training.detecting import Detecting, detections, pipeline_for
 
 MOST = 6
 LEAST_SCORE = 0.3

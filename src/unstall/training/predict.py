@@ -8,7 +8,8 @@ from typing import Any
 from unstall.data.example import DataSet
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
-from unstall.training.detecting import Detecting, Found, detections, pipeline_for
+from unstall.training.detected import Found
+from unstall.training.detecting import Detecting, detections, pipeline_for
 
 
 def predict(

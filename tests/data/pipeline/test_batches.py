@@ -66,6 +66,29 @@ def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path
             assert_equal(one, other)
 
 
+@pytest.mark.parametrize("workers", [2, 4])
+def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, workers: int) -> None:
+    data, wish = some_data(tmp_path, 17), replace(SMALL, augmentations=SSD, seed=11)
+    whole = all_of(data, wish, epochs=2)
+    share = replace(wish, batch_size=4 // workers, workers=workers)
+    parts = [all_of(data, replace(share, worker=worker), epochs=2) for worker in range(workers)]
+    for one, *others in zip(whole, *parts, strict=True):
+        assert {(each.epoch, each.step) for each in others} == {(one.epoch, one.step)}
+        for name, array in one.arrays().items():
+            assert np.array_equal(array, np.concatenate([each.arrays()[name] for each in others])), name
+
+
+def test_every_worker_knows_the_rows_of_the_whole_batch(tmp_path: Path) -> None:
+    data, wish = some_data(tmp_path, 17), replace(SMALL, batch_size=2, workers=2)
+    first, second = (Pipeline(data, replace(wish, worker=worker)) for worker in (0, 1))
+    assert first.rows_of_all(0, 1) == second.rows_of_all(0, 1) and len(first.rows_of_all(0, 1)) == 4
+
+
+def test_a_worker_that_is_none_of_them_is_refused() -> None:
+    with pytest.raises(WrongInput, match="worker: expected 0 to 1"):
+        replace(SMALL, worker=2, workers=2)
+
+
 def test_an_augmentation_depends_on_the_row_and_the_epoch_alone(tmp_path: Path) -> None:
     """Not on the batch or the place that the row stands in: another batch size gives the same images."""
     data, wish = some_data(tmp_path, 12), replace(SMALL, augmentations=SSD)

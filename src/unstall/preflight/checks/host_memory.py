@@ -22,10 +22,13 @@ Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `input_t
 
 from __future__ import annotations
 
+import os
+
 from unstall.memory.host import KEPT_SHARE, HostNeed, host_need
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
 from unstall.report.text import size
+from unstall.scale import engines
 from unstall.settings import changed
 
 NEEDS = ("data_set", "packages")
@@ -48,13 +51,15 @@ def look(context: Context) -> Answer:
 def needed(context: Context) -> HostNeed:
     """A cache takes no more than there are images."""
     all_images = context.images * max(context.largest_image_bytes, 1)
-    settings = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
+    whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
+    settings = whole.of_one_worker()
     height, width = context.image_px
     batch = settings.batch_size * height * width * 3
     on_cores = context.planned.host.device if context.planned is not None else 0
-    return host_need(
+    need = host_need(
         settings, context.backend, batch, context.checkpoint_bytes, on_cores, context.largest_image_bytes // 3 or None
     )
+    return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
 
 
 def judged(need: HostNeed) -> Answer:

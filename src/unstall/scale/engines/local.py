@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
-from unstall.scale.membership import Membership
+from unstall.backends import allocators
+from unstall.errors import WrongInput
+from unstall.scale.membership import CARDS, Membership
 
 HINT = "no other engine runs us"
 HOST = "127.0.0.1"
+DRIVER = Path("/proc/driver/nvidia/gpus")  # has an entry for each card
 
 
 def recognise(environ: Mapping[str, str]) -> str:
@@ -23,7 +27,33 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
     if workers == 1:
         return [Membership()]
     coordinator = f"{HOST}:{free_port()}"
-    return [Membership(worker, workers, coordinator) for worker in range(workers)]
+    cards = cards_for(workers, visible_cards(environ))
+    return [Membership(worker, workers, coordinator, card) for worker, card in enumerate(cards)]
+
+
+def cards_for(workers: int, cards: list[str]) -> list[str]:
+    """One of its own for each, as no two can compute on the same; none where the machine has none."""
+    if not cards:
+        return [""] * workers
+    if len(cards) < workers:
+        raise WrongInput(
+            f"workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
+            "To compute on the cores instead, set JAX_PLATFORMS=cpu"
+        )
+    return cards[:workers]
+
+
+def visible_cards(environ: Mapping[str, str]) -> list[str]:
+    """As the environment names them, else all that the driver has; none where JAX would not use them."""
+    if environ.get("JAX_PLATFORMS", "").startswith("cpu") or not allocators.knows_cards("jax"):
+        return []
+    said = environ.get(CARDS)
+    if said is not None:
+        return [card.strip() for card in said.split(",") if card.strip() not in {"", "-1"}]
+    try:
+        return [str(number) for number, _ in enumerate(DRIVER.iterdir())]
+    except OSError:
+        return []
 
 
 def free_port() -> int:
