@@ -26,6 +26,7 @@ from unstall.membership import told_by
 
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
+WORKERS = "workers"  # the folder of those that are not the first
 _BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 
 
@@ -71,11 +72,12 @@ class RunFolder:
     def of_worker(self, worker: int) -> RunFolder:
         """Where the journal and the pulse of a worker lie: of the first beside the rest, of another in a folder of its own, which
         is read like that of a run."""
-        return self if worker == 0 else RunFolder(self.workers_path / str(worker))
+        is_its_own = self.path.parent.name == WORKERS and self.path.name == str(worker)  # of a machine that has not the first
+        return self if worker == 0 or is_its_own else RunFolder(self.workers_path / str(worker))
 
     @property
     def workers_path(self) -> Path:
-        return self.path / "workers"
+        return self.path / WORKERS
 
     def pulse_path(self, pid: int) -> Path:
         # Mapped memory of a network file can block the program that stores into it.

@@ -37,6 +37,7 @@ UNITS = {
     "tb": 10**12,
 }
 MOST_BYTES = 2**20  # of a settings file
+OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a job runs is no setting of a training
 
 
 # --- reading ---
@@ -45,11 +46,8 @@ MOST_BYTES = 2**20  # of a settings file
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'."""
     path = located(path)
-    text = _text_of(path)
-    try:
-        stored = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WrongInput(_of_toml(path, text, error)) from None
+    text, stored = _stored(path)
+    stored.pop(OF_THE_CLOUD, None)
     places = {name: f"{path}:{_line_of(name, text)}" for name in stored}
     values = {}
     for name, value in stored.items():
@@ -59,6 +57,25 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
         except WrongInput as wrong:
             raise WrongInput(f"{places[name]}: {wrong}") from None
     return values, places
+
+
+def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
+    """The table [cloud], empty where there is none; and where it stands."""
+    path = located(path)
+    text, stored = _stored(path)
+    place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
+    table = stored.get(OF_THE_CLOUD, {})
+    if not isinstance(table, dict):
+        raise WrongInput(f"{place}: {OF_THE_CLOUD}: expected a table of names and values. Received: {table!r}")
+    return table, place
+
+
+def _stored(path: Path) -> tuple[str, dict[str, Any]]:
+    text = _text_of(path)
+    try:
+        return text, tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise WrongInput(_of_toml(path, text, error)) from None
 
 
 def _text_of(path: Path) -> str:

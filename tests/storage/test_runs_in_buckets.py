@@ -27,7 +27,7 @@ from unstall.storage.fetching import fetched_run
 from unstall.storage.kept_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
 from unstall.storage.kept_files import KeptFiles
 from unstall.storage.kept_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
-from unstall.supervisor.beginning import begin, holds_run
+from unstall.supervisor.beginning import begin, begin_as_guest, holds_run
 
 
 @pytest.fixture(autouse=True)
@@ -284,3 +284,30 @@ def test_where_no_run_is_that_is_said(amazon: Place) -> None:
     amazon.path("x").write_bytes(b"x")
     with pytest.raises(NoSuchRun, match=f"no run at {amazon.url}/runs/none"):
         fetched_run(f"{amazon.url}/runs/none")
+
+
+# --- several workers ---
+
+
+def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Place, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    own = here / "workers" / "1"
+    own.mkdir(parents=True)
+    there.mkdir()
+    (here / "events-inside-7.jsonl").write_text("of the first\n")
+    (own / "events-inside-8.jsonl").write_text("of the second\n")
+    (own / "story.json").write_text("{}")
+    KeptJournals(here, target_of(google)).keep()
+    KeptFiles(here, target_of(google)).keep(large=False)
+    fetch_journals(target_of(google), there)
+    assert (there / "workers" / "1" / "events-inside-8.jsonl").read_text() == "of the second\n"
+    assert (there / "events-inside-7.jsonl").read_text() == "of the first\n"
+    assert not (target_of(google) / "workers" / "1" / "story.json").exists()
+
+
+def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
+    place = f"{google.url}/runs/first"
+    guest = begin_as_guest(Settings(workers=2), place, worker=1)  # whoever comes first
+    run = begin(Settings(workers=2), None, place, {})
+    assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
+    assert fetched_run(place).read_settings()["workers"] == 2

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 @click.option(
     "--go-on", is_flag=True, help="Go on with the run in --out if there is one, else begin it: for engines that restart."
 )
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+    help="Who starts the workers: this command, or the Ray cluster that this machine belongs to.",
+)  # fmt: skip
 @click.option("--no-repair", is_flag=True, help="End at the first fault, with its cause.")
 @click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
 @click.option("--force", is_flag=True, help="Begin although the preflight refuses.")
@@ -44,6 +48,7 @@ def command(
     resume: str | None,
     out: str | None,
     go_on: bool,
+    engine: str,
     no_repair: bool,
     dry_run: bool,
     force: bool,
@@ -76,6 +81,8 @@ def command(
         options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
+    if engine == "ray" and not (show_settings or dry_run):
+        return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
     if guest is not None:
         sys.exit(_trained(begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board))
@@ -98,6 +105,25 @@ def command(
     run = begin(resolved.settings, run, out, planned_changes(found))
     keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
+
+
+def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:
+    """Every worker of Ray's runs this command again, as one of several: here it is only put together."""
+    from unstall.errors import WrongInput
+    from unstall.report import json
+    from unstall.runs import folder_for
+    from unstall.scale.arguments import arguments, chosen
+    from unstall.scale.engines import ray
+    from unstall.settings_sources import resolve
+    from unstall.storage import is_bucket
+
+    if out is None or resume is not None:
+        raise WrongInput("--engine ray: expected together with --out, a place that every node can reach, and without --resume.")
+    resolved = resolve(options, config)
+    place = out if is_bucket(out) else str(folder_for(out).absolute())
+    ray.train(arguments(chosen(resolved)), resolved.settings.workers, place)
+    if json_target:
+        json.write({"engine": "ray", "workers": resolved.settings.workers, "out": place}, json_target)
 
 
 def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:

@@ -77,7 +77,7 @@ class Context:
         """Whatever the data is."""
         from unstall.detectors.weights import shapes
 
-        return sum(prod(shape) for shape in shapes.known()[self.settings.model].shapes.values())
+        return shapes.parameters(self.settings.model)
 
     @cached_property
     def parameters(self) -> int:

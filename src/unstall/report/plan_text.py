@@ -127,11 +127,11 @@ def _verdict(plain: dict[str, Any]) -> Any:
         return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
     if not plain["changes"]:
         return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")
-    options = " ".join(_option(name, value) for name, value in plain["changes"].items())
+    options = " ".join(option_of(name, value) for name, value in plain["changes"].items())
     return Text(f"a batch of {plain['batch_size']} fits with: {options}.{found}", "yellow")
 
 
-def _option(name: str, value: Any) -> str:
+def option_of(name: str, value: Any) -> str:
     dashed = f"--{name.replace('_', '-')}"
     return dashed if value is True else f"{dashed} {value}"
 

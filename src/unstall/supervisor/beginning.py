@@ -92,17 +92,20 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
 
 def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
     """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
-    machine's journal. What all agree on comes from the first worker, and so does the state."""
+    machine's journal. What all agree on comes from the first worker, and so does the state.
+
+    The folder is the worker's own, in that of the run: where machines share a disk, whoever comes first must not begin the run,
+    nor write into what the first worker's machine is beginning."""
+    within = f"{runs.WORKERS}/{worker}"
     folder = runs.folder_for(place).absolute() if place else runs.create(settings.model).path
-    run = RunFolder(folder)
-    own = run.of_worker(worker)
+    run = RunFolder(folder / within)
     try:
-        own.path.mkdir(parents=True, exist_ok=True)
+        run.path.mkdir(parents=True, exist_ok=True)
         if not run.settings_path.exists():
             run.write_settings(as_plain(settings), are_given=True)
             run.write_settings(as_plain(settings))
         if place and is_bucket(place):
-            own.keep_in(f"{place.rstrip('/')}/{own.path.relative_to(folder).as_posix()}")
+            run.keep_in(f"{place.rstrip('/')}/{within}")
     except OSError as error:
         raise NotPermitted(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
     return run
@@ -164,5 +167,5 @@ def _refuse_taken(out: str) -> None:
     folder = Path(out)
     if RunFolder(folder).settings_path.exists():
         raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(each.name != runs.WORKERS for each in folder.iterdir())):
         raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def known() -> dict[str, Known]:
         variant: Known(entry["classes"], {key: tuple(shape) for key, shape in entry["tensors"].items()})
         for variant, entry in stored.items()
     }
+
+
+def parameters(variant: str) -> int:
+    """Numbers that a variant has as it is published, whatever the data is."""
+    return sum(prod(shape) for shape in known()[variant].shapes.values())
 
 
 def of_variant(variant: str) -> dict[str, Any]:

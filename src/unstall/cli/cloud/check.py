@@ -1,0 +1,33 @@
+"""Say what this machine is, and what its account may do: unstall cloud check --bucket gs://NAME
+
+Asks the metadata server of Google's machines (elsewhere it says that there is none): machine type, zone, whether it may be taken
+away, account and scopes; the quotas of its region; the cards. With --bucket it lists, writes, reads and deletes a small object
+there. Ends with 1 where one of these fails.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from unstall.cli import answer, json_option
+
+
+@click.command("check", help=__doc__)
+@click.option("--bucket", metavar="PLACE", help="gs://NAME or s3://NAME, with a folder or without: is it in reach?")
+@click.option("--read-only", is_flag=True, help="Only list and read there: for a bucket of data.")
+@json_option("what was found")
+def command(bucket: str | None, read_only: bool, json_target: str | None) -> None:
+    from unstall.cloud.checking import checked
+    from unstall.errors import WrongInput
+    from unstall.report import json
+    from unstall.report.cloud_text import show_check
+
+    json.refuse_unwritable(json_target)
+    if read_only and not bucket:
+        raise WrongInput("--read-only: expected together with --bucket, which it is about.")
+    plain = checked(bucket, read_only)
+    answer(plain, json_target, show_check)
+    if not plain["works"]:
+        sys.exit(1)

@@ -1,0 +1,110 @@
+"""Name the cheapest machine type that fits a training: unstall cloud plan --data gs://NAME/coco --model NAME
+
+Takes the settings of `unstall train`. Machine types are looked at by their price until one fits by the plan of memory (`unstall
+plan`), and by what its own memory must hold; beside it stands how many images its cores make ready. Prices come from a table that
+says its date and source; --prices puts another in its place. What is not known is said to be unknown. Ends with 1 where nothing
+fits.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unstall.cli import answer, json_option
+from unstall.settings_options import ByGroups, setting_options
+
+if TYPE_CHECKING:
+    from unstall.cloud.planning import Plan, Wanted
+    from unstall.report.progress import Progress
+    from unstall.settings import Settings
+
+
+@click.command("plan", cls=ByGroups, help=__doc__)
+@click.option(
+    "--prices", metavar="FILE", help="Another table of machines: JSON or TOML of the form of src/unstall/cloud/machines.json."
+)
+@click.option("--cards", metavar="FILE", help="Another table of cards, as `unstall plan` takes it.")
+@click.option("--spot", is_flag=True, help="By the price of machines that may be taken away.")
+@click.option("--all", "looks_at_all", is_flag=True, help="Look at every machine type, not only up to the first that fits.")
+@click.option(
+    "--images-per-s", type=click.FloatRange(0, min_open=True), metavar="X", help="That the steps take, where it is known."
+)
+@click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
+@json_option("the plan")
+@setting_options
+def command(
+    prices: str | None,
+    cards: str | None,
+    spot: bool,
+    looks_at_all: bool,
+    images_per_s: float | None,
+    classes: int | None,
+    json_target: str | None,
+    config: str | None,
+    **settings: Any,
+) -> None:
+    from unstall.cloud import machines, planning
+    from unstall.report import json
+    from unstall.report.cloud_plan_text import show_plan
+    from unstall.report.progress import shown_progress
+    from unstall.settings_options import given
+    from unstall.settings_sources import resolve
+
+    json.refuse_unwritable(json_target)
+    table = machines.table(prices, cards)
+    resolved = resolve(given(settings), config).settings
+    with shown_progress() as progress:
+        wanted, classes = _wanted(resolved, classes, progress, spot, images_per_s)
+        offers = planning.planned(wanted, table, _plan(wanted, classes, progress), cards, looks_at_all)
+    best = planning.chosen(offers)
+    plain = {
+        "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": wanted.workers,
+        "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": wanted.input.as_plain(),
+        "offers": [each.as_plain() for each in offers], "chosen": best.as_plain() if best else None,
+        "cost": planning.cost(wanted, best) if best else None,
+    }  # fmt: skip
+    answer(plain, json_target, show_plan)
+    if best is None:
+        sys.exit(1)
+
+
+def _wanted(
+    settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
+) -> tuple[Wanted, int | None]:
+    from unstall.cloud import feeding, planning
+    from unstall.detectors.weights import shapes
+
+    data = None
+    if settings.data is not None:
+        from unstall.data.formats import read
+
+        data = read(str(settings.data), settings.format, progress, settings.labels)
+        classes = classes or len(data.classes)
+    pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
+    wanted = planning.Wanted(
+        settings=settings,
+        parameters=shapes.parameters(settings.model),
+        images=len(data.examples) if data is not None else settings.shapes,
+        largest_pixels=max(pixels, default=0) or None,
+        input=feeding.measured(data, settings),
+        is_spot=is_spot,
+        images_per_s=images_per_s,
+    )
+    return wanted, classes
+
+
+def _plan(wanted: Wanted, classes: int | None, progress: Progress | None) -> Plan:
+    from unstall import memory
+    from unstall.memory.devices import Device
+    from unstall.report.plan_text import told_before
+
+    def plan(device: Device) -> memory.MemoryPlan:
+        pixels, before = wanted.largest_pixels, told_before(progress)
+        return memory.plan(
+            wanted.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
+        )
+
+    return plan
