@@ -84,7 +84,7 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     for step in range(first, STEPS):
         probe.step_began()
         if step == fate.get("at"):
-            meet_fate(run, fate, step, probe.emit)
+            meet_fate(run, fate, step, probe.emit, asked)
         time.sleep(STEP_S)
         ends = any(company.all_say(bool(asked)))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
@@ -99,17 +99,20 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     return 0
 
 
-def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, emit: Any) -> None:
+def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, emit: Any, asked: list[float]) -> None:
     if "sleeps" in fate:
-        reads_from_a_disk_that_is_gone(fate["sleeps"])
+        reads_from_a_disk_that_is_gone(fate["sleeps"], asked)
     elif fate.get("signal") == signal.SIGSTOP:
         os.kill(os.getpid(), signal.SIGSTOP)
     else:
         sys.exit(end(run, fate, step, emit))
 
 
-def reads_from_a_disk_that_is_gone(seconds: float) -> None:
-    time.sleep(seconds)
+def reads_from_a_disk_that_is_gone(seconds: float, asked: list[float]) -> None:
+    """Until the disk comes back, or somebody asks for the end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not asked:
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":

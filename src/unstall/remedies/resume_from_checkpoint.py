@@ -41,5 +41,7 @@ def plan(found: Fault) -> Plan | None:
         return None
     step = found.newest_checkpoint
     where = f"from the checkpoint at step {step:,}" if found.checkpoints else "from the beginning: there is no checkpoint yet"
-    verb = Verb.RESUME if found.checkpoints else Verb.RESTART
+    if found.is_guest:
+        where = "from the newest checkpoint of worker 0, which is on another machine"
+    verb = Verb.RESUME if found.checkpoints or found.is_guest else Verb.RESTART
     return plan_for(found, __name__, verb, {}, f"The run goes on {where}.", Sign(past_step=found.step))

@@ -85,7 +85,7 @@ class Course:
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
         self.verified: set[int] = set()
-        self.teller = Teller(own, wishes)
+        self._own, self.teller = own, Teller(own, wishes)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()))
         self._mask: set[int] | None = None
         self.notice = Notice()
@@ -119,7 +119,8 @@ class Course:
         cores = len(os.sched_getaffinity(0))
         saved = tuple(checkpoints.steps(self.run))
         name = bedside.who.words[0].upper() + bedside.who.words[1:]
-        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores, name)
+        is_guest = self._own != self.run
+        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores, name, is_guest)
 
     # --- treating it ---
 

@@ -46,6 +46,7 @@ class Patient:
     checkpoints: tuple[int, ...] = ()
     cores: int = 1
     name: str = "The worker"  # in sentences; of several, which
+    is_guest: bool = False  # the first worker is on another machine
 
     @property
     def is_alone(self) -> bool:
@@ -63,7 +64,9 @@ class Patient:
 
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MOST_EVIDENCE])
-        return Fault(kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores)
+        return Fault(
+            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest
+        )
 
 
 @dataclass(frozen=True)

@@ -44,13 +44,14 @@ class Ward:
         self._named: Named | None = None
         self._stopped_since: float | None = None
         self._first_end: float | None = None  # monotonic
-        if not self.is_one or not self.lead.who.is_alone:
+        if not self.is_alone:
             for bed in self.beds:
                 bed.waits_for_others = self._waits_for_others
 
     @property
-    def is_one(self) -> bool:
-        return len(self.beds) == 1
+    def is_alone(self) -> bool:
+        """One worker is all that the run has; of several, one may be all that this machine has."""
+        return self.lead.who.is_alone
 
     def wait(self, seconds: float) -> bool:
         """So long at most; whether any worker still runs."""
@@ -60,7 +61,7 @@ class Ward:
     def look(self) -> None:
         for bed in self._running():
             bed.look()
-        if not self.is_one:
+        if not self.is_alone:
             self._end_with_the_first()
             self._look_who_stands_still()
             self._end_with_one_that_was_stopped()
@@ -68,7 +69,7 @@ class Ward:
     def finish(self) -> None:
         for bed in self.beds:
             bed.finish()
-        if not self.is_one and not self.is_done:
+        if not self.is_alone and not self.is_done:
             self._tell_who_failed()
         self.stopped_for = self.stopped_for or self.lead.stopped_for
 
