@@ -161,10 +161,18 @@ def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) ->
     wait_for(lambda: cluster.step() >= begun_at + chance.randint(*STEPS_BETWEEN), most_s)
     worker = 0 if kind == "coordinator" else chance.randrange(1, cluster.hosts.count)
     step, at = cluster.step(), time.time()
+
+    def is_over() -> bool:
+        return cluster.has_ended or cluster.step() >= step + PAST
+
+    lasts_s = LASTS_S.get(kind, 0.0)
     with befalling(cluster, kind, worker):
-        is_past = wait_for(lambda: cluster.has_ended or cluster.step() >= step + PAST, LASTS_S.get(kind, most_s))
-    is_past = is_past or wait_for(lambda: cluster.has_ended or cluster.step() >= step + PAST, most_s)
-    got_on = time.time() - at
+        is_past = wait_for(is_over, lasts_s)
+        got_on = time.time() - at
+        time.sleep(max(0.0, lasts_s - got_on))
+    if not is_past:
+        is_past = wait_for(is_over, most_s)
+        got_on = time.time() - at
     said = cluster.said_since(at)
     outcome = "ended" if cluster.has_ended else "survived" if is_past else "hung"
     named = words_of(said[0]) if said else ""
@@ -275,6 +283,7 @@ def main() -> int:
         wishes.out.parent.mkdir(parents=True, exist_ok=True)
         wishes.out.write_text(json.dumps({"faults": results}, indent=1) + "\n")
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hosts are taken down in any case
     try:
         for place, hosts in enumerate(numbers):
             count = wishes.count * (place + 1) // len(numbers) - wishes.count * place // len(numbers)

@@ -111,3 +111,11 @@ def test_a_bucket_that_cannot_be_one_is_refused_at_once(place: str, named: str) 
 
 def test_a_place_in_a_bucket_stays_as_it_is_written() -> None:
     assert resolve({"data": "s3://photos/coco"}).settings.data == "s3://photos/coco"
+
+
+def test_several_workers_run_on_jax_where_nobody_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    assert resolve({"workers": 2}).settings.backend == "jax" and resolve({}).settings.backend == "auto"
+    assert going_on(Settings(), {"workers": 2}).backend == "jax"
+    with pytest.raises(WrongInput, match="backend: expected jax for 2 workers"):
+        resolve({"workers": 2, "backend": "torch"})

@@ -17,7 +17,7 @@ from typing import Any
 
 from unstall import settings_file
 from unstall.errors import WrongInput
-from unstall.settings import Settings, as_plain, from_plain
+from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.storage.places import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
@@ -64,9 +64,16 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
         for name, value in layer.items():
             values[name] = {**values.get(name, {}), **value} if isinstance(value, Mapping) else value
             sources[name] = place(name)
-    resolved = Resolved(from_plain(values), sources)
+    resolved = Resolved(with_backend(from_plain(values)), sources)
     refuse_unfit(resolved.settings)
     return resolved
+
+
+def with_backend(settings: Settings) -> Settings:
+    """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
+    from unstall.backends.meeting import backend_for
+
+    return changed(settings, {"backend": backend_for(settings.backend, settings.workers)})
 
 
 def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
@@ -88,11 +95,9 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 
 def refuse_unfit(settings: Settings) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format."""
-    from unstall.backends.meeting import backend_for
     from unstall.data.formats import format_names
     from unstall.detectors import family_of, pages, ranges
 
-    backend_for(settings.backend, settings.workers)
     family = family_of(settings.model)
     known = [each.name for each in pages.settings(family)]
     for name in settings.detector:
@@ -129,8 +134,6 @@ def augment_names() -> list[str]:
 
 def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on, with what was asked to be other."""
-    from unstall.backends.meeting import backend_for
-
     now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     values = as_plain(before)
     wanted = as_plain(from_plain({**values, **now}))
@@ -140,9 +143,7 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
                 f"--{name.replace('_', '-')}: a run that goes on keeps its {name} ({values[name]!r}). Expected one of "
                 f"{', '.join(CHANGEABLE)}. For another {name}, begin a new run, with --weights of this one if you like."
             )
-    settings = from_plain(wanted)
-    backend_for(settings.backend, settings.workers)
-    return settings
+    return with_backend(from_plain(wanted))
 
 
 def nearest(name: str, known: list[str]) -> str:

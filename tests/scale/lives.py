@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,10 +30,12 @@ TINY = Settings(
         "frozen_norms": True,
     },
 )  # fmt: skip
+COMPILED = Path(tempfile.gettempdir()) / f"unstall-compiled-{os.getpid()}"
+atexit.register(shutil.rmtree, COMPILED, ignore_errors=True)
 QUIET = {
     "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "jax",
     # What one life has compiled the next need not.
-    "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"unstall-compiled-{os.getpid()}"),
+    "JAX_COMPILATION_CACHE_DIR": str(COMPILED),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
 }  # fmt: skip
 

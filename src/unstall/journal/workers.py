@@ -47,12 +47,12 @@ class OthersLost(Event):
 
 @dataclass(frozen=True)
 class WorkerFaltered(Event):
-    """A worker has ended before the others, or stands still, or holds them up: said by the supervisor that watches it."""
+    """A worker has ended before the others, or stands still while they wait for it: said by the supervisor that watches it."""
 
     worker: int = 0
     of: int = 1
     pid: int = 0
-    how: str = ""  # died | left | stopped | stands still | slow
+    how: str = ""  # died | left | lost the others | stopped | stands still
     step: int = 0  # that it was in, counted over all epochs
     furthest_step: int = 0  # that the others have reached
     seconds: float = 0.0  # since its last sign of life, as far as it is known

@@ -6,6 +6,7 @@ without the others, and what it had is treated as with one worker.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ import psutil
 
 from unstall.diagnosis.stacks import main_thread, python_frames
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
-from unstall.journal.events import HostSampled, StackSampled, WorkerFaltered
+from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered
 from unstall.plans import Fault, Kind
 from unstall.scale import standing
 from unstall.scale.standing import End, Look, Named
@@ -110,8 +111,7 @@ class Ward:
         bed = self.blamed
         ended = bed.launched.ended
         if self._named is None and ended is not None and not self._course.end_is_wanted(self):
-            how = "left" if ended.exit_code == endings.INTERRUPTED else "died"
-            self._tell(bed, how, time.time() - ended.at)
+            self._tell(bed, _how(ended), time.time() - ended.at)
 
     # --- one stands still ---
 
@@ -218,6 +218,13 @@ def _end_of(bed: Bedside) -> End:
     ended = bed.launched.ended
     assert ended is not None
     return End(bed.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+
+
+def _how(ended: ProcessEnded) -> str:
+    if ended.exit_code == endings.INTERRUPTED:
+        return "left"
+    is_without_others = ended.exit_code == endings.OTHERS_LOST or ended.signal == signal.SIGABRT
+    return "lost the others" if is_without_others else "died"
 
 
 def _stack_of(bed: Bedside) -> list[str]:
