@@ -43,7 +43,7 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 
 LONG_S = 30.0  # seen compiling for so long …
-LEAST_CPU_S = 20.0  # … and working so much: a busy machine makes everything slow
+LEAST_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow
 FEWEST_SAMPLES = 3
 LONGEST_GAP_S = 40.0  # between two samples of one compilation
 LONG_TRACE_S = 10.0  # what took so long to trace is long to compile
