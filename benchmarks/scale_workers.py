@@ -191,7 +191,8 @@ class Schedule:
 
 
 def main() -> None:
-    folder, first, last, of, stops, kind, rates = Path(sys.argv[1]), *map(int, sys.argv[2:6]), *sys.argv[6:8]
+    folder, (kind, rates) = Path(sys.argv[1]), sys.argv[6:8]
+    first, last, of, stops = map(int, sys.argv[2:6])
     workers = [Worker(number, of, folder / "runs", random.Random(number)) for number in range(first, last)]
     for worker in workers:
         worker.begin()
