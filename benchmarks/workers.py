@@ -1,6 +1,6 @@
 """What a training on several hosts survives: real faults of processes and of the network between them.
 
-    python -m benchmarks.workers [--count 100] [--hosts 2,4] [--kinds kill,stop,…] [--out FILE] [--seconds-each 180]
+    python -m benchmarks.workers [--count 100] [--hosts 2,4] [--kinds kill,stop,…] [--out FILE] [--seconds-each 300]
 
 Each host is a network namespace with an address of its own (benchmarks/hosts.py), on which `unstall train` supervises one worker
 of the run: nothing but the workers' own messages crosses from one to another. Needs root. A fault comes some steps after the
@@ -13,7 +13,7 @@ terminate      a worker other than 0, by SIGTERM
 slow           a worker is given a tenth of a core for 15 s
 delay          every packet takes 150 ms longer, for 15 s
 loss           every tenth packet is lost, for 15 s
-cut            a host reaches nobody for 35 s
+cut            a host reaches nobody for 60 s
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PORT = 8476
 BEGINS_WITHIN_S = 300.0
 STEPS_BETWEEN = (3, 12)
 PAST = 3  # steps that the training must get further
-LASTS_S = {"slow": 15.0, "delay": 15.0, "loss": 15.0, "cut": 35.0}
+LASTS_S = {"slow": 15.0, "delay": 15.0, "loss": 15.0, "cut": 60.0}
 QUOTA = Path("/sys/fs/cgroup/cpu")
 SETTINGS = [
     "--model=ssd_tiny", "--backend=jax", "--shapes=64", "--validation-share=0", "--batch-size=4", "--epochs=100000",
@@ -271,7 +271,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="of faults, over all numbers of hosts")
     parser.add_argument("--hosts", default="2,4")
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--seconds-each", type=float, default=180.0, help="after which a training that does not get on is hung")
+    parser.add_argument("--seconds-each", type=float, default=300.0, help="after which a training that does not get on is hung")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
     wishes = parser.parse_args()

@@ -20,7 +20,7 @@ from unstall.scale.rendezvous import Met, is_loopback, port_of
 JOIN_S = 120  # for all to come: they have met already, and are only a moment apart
 # How long a process may be silent before the others are ended: by this one learns of a machine that went without a word, or
 # of a cut line. One that is only slow must not be taken for it.
-SILENT_S = 20
+SILENT_S = 40
 SHUTDOWN_S = 30
 
 
