@@ -14,7 +14,6 @@ Ray is 490 MB, and a cluster takes a quarter of a minute to stand: that is why t
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from unstall.journal.events import PlanMade, TrainingBegan, WorkerFaltered
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
@@ -167,7 +167,7 @@ def main() -> int:
         row = rows[-1]
         print(f"{fault:16} ended with {row['code']} after {row['seconds']:.0f} s, went on from {row['went_on_from']}", flush=True)
         print(f"{'':16} named: {row['named']}; repaired: {row['repaired']}", flush=True)
-        given.out.write_text(json.dumps({"nodes": given.nodes, "runs": rows}, indent=1) + "\n", encoding="utf-8")
+        written.write(given.out, {"nodes": given.nodes, "runs": rows})
     return 0 if all(row["code"] == 0 for row in rows) else 1
 
 

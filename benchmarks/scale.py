@@ -23,6 +23,8 @@ from typing import Any
 
 import psutil
 
+from benchmarks import written
+
 SETTLES_S = 6.0
 MOST_TO_NAME_S = 90.0
 
@@ -154,8 +156,7 @@ def main() -> None:
         for kind in wishes.kinds:
             rows.append(measure(size, kind, wishes.seconds, wishes.writers, wishes.rates))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-            command = " ".join(["python -m benchmarks.scale", *sys.argv[1:]])
-            wishes.out.write_text(json.dumps({"command": command, "cores": os.cpu_count(), "rows": rows}, indent=1) + "\n")
+            written.write(wishes.out, {"cores": os.cpu_count(), "rows": rows})
     show(rows)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from tests.storage import emulators
 
+from benchmarks import written
 from unstall.journal.events import TrainingBegan
 from unstall.journal.reader import read_folder
 
@@ -111,7 +112,7 @@ def main() -> int:
         for engine in given.engines.split(","):
             results["taken_away"].append(measured(engine, address, Path(folder) / engine))
             print(json.dumps(results["taken_away"][-1]), flush=True)
-            given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            written.write(given.out, results)
     return 0 if all(row["codes"] == [0, 0] and row["loss"] == whole["loss"] for row in results["taken_away"]) else 1
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.cli.test_cli import as_json, call
 from tests.cloud.google import Google, google
-from unstall.cli.cloud import command as cloud_command
+from unstall import cli
 from unstall.cloud import kubeflow, machines, vertex, wishes
 from unstall.cloud.wishes import Job
 from unstall.errors import NotPermitted, WrongInput
@@ -220,8 +220,8 @@ def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_pat
 
 def test_a_dry_run_sends_nothing(here: Google) -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
-    words = ["submit", *WHERE, *WHAT, "--machine", "g2-standard-8", "--dry-run", "--endpoint", f"http://{here.address}"]
-    done = CliRunner().invoke(cloud_command, words)  # in this process, which has loaded the library already: that takes seconds
+    words = ["cloud", "submit", *WHERE, *WHAT, "--machine", "g2-standard-8", "--dry-run", "--endpoint", f"http://{here.address}"]
+    done = CliRunner().invoke(cli.group, words)  # in this process, which has loaded the library already: that takes seconds
     assert done.exit_code == 0 and here.asked == []
     assert "machineType: g2-standard-8" in done.output and "nothing was sent (--dry-run)" in done.output
 

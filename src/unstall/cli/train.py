@@ -63,14 +63,8 @@ def command(
     from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import (
-        begin,
-        begin_as_guest,
-        going_on_with,
-        keep_defects,
-        planned_changes,
-        refuse_contradiction,
-    )
+    from unstall.supervisor import beginning
+    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
     if models:
@@ -85,7 +79,9 @@ def command(
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
     if guest is not None:
-        sys.exit(_trained(begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board))
+        sys.exit(
+            _trained(beginning.begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board)
+        )
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)
@@ -103,7 +99,7 @@ def command(
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
     run = begin(resolved.settings, run, out, planned_changes(found))
-    keep_defects(run, found)
+    beginning.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
 
 
