@@ -30,6 +30,13 @@ class Commands(click.Group):
     """The commands of a folder: of this one, or of the group that it is given."""
 
     group_name = ""  # 'data' for those of data/
+    extras = ""  # of pip, with which comes what they need besides Unstall itself
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if not self.extras:
+            return super().invoke(ctx)
+        with missing_packages_named(f"unstall {self.group_name}", self.extras):
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return command_names(self.group_name)

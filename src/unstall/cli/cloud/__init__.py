@@ -5,21 +5,16 @@ docs/cloud.md walks through it, and says what was tried without an account.
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from unstall.cli import Commands, missing_packages_named
+from unstall.cli import Commands
 
 
 class CloudCommands(Commands):
     """The files of this folder. Google's client library comes with unstall[cloud]."""
 
     group_name = "cloud"
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with missing_packages_named("unstall cloud", "cloud,data"):
-            return super().invoke(ctx)
+    extras = "cloud,data"
 
 
 @click.group("cloud", cls=CloudCommands, help=__doc__)

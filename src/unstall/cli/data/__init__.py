@@ -5,21 +5,16 @@ COCO, Pascal VOC, YOLO and TF Object Detection API records are recognised by the
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from unstall.cli import Commands, missing_packages_named
+from unstall.cli import Commands
 
 
 class DataCommands(Commands):
     """The files of this folder. What they need besides Unstall itself comes with unstall[data]."""
 
     group_name = "data"
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with missing_packages_named("unstall data", "data"):
-            return super().invoke(ctx)
+    extras = "data"
 
 
 @click.group("data", cls=DataCommands, help=__doc__)
