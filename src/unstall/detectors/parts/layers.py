@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import keras
 from keras import ops
 
-from unstall.backends import norms
+from unstall.backends import convolutions, norms
 from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.starts import glorot_uniform
@@ -52,19 +52,23 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         self, filters: int, size: int, *, stride: int = 1, dilation: int = 1, pad: int | None = None, **more: Any
     ) -> None:
         around = dilation * (size - 1) // 2 if pad is None else pad
-        is_same = stride == 1 and around == dilation * (size - 1) // 2
+        is_same = stride == 1 and size % 2 == 1 and around == dilation * (size - 1) // 2
         padding = "same" if is_same and around else "valid"
         more.setdefault("kernel_initializer", glorot_uniform())
         super().__init__(filters, size, strides=stride, dilation_rate=dilation, padding=padding, **more)
-        self._around = 0 if is_same else around
+        self._around = around
+
+    @property
+    def _outside(self) -> int:
+        """What is to be padded beforehand."""
+        return 0 if self.padding == "same" else self._around
 
     def call(self, x: Tensor) -> Tensor:
         missing = -self.filters % ALIGNED_TO
         if not missing or self.compute_dtype == "float32":
-            return super().call(padded(x, self._around))
+            return super().call(x)
         kernel = ops.pad(self.kernel, ((0, 0), (0, 0), (0, 0), (0, missing)))
-        y = ops.conv(padded(x, self._around), kernel, self.strides, self.padding, "channels_last", self.dilation_rate)
-        y = y[..., : self.filters]
+        y = self._convolved(x, kernel)[..., : self.filters]
         return y + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else y
 
     def convolution_op(self, x: Tensor, kernel: Tensor) -> Tensor:
@@ -72,17 +76,22 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
 
         Not on a card: XLA's compiler for these (JAX 0.11) dies of products of every second pixel."""
         if self.kernel_size != (1, 1) or self.compute_dtype != "float32" or not is_on_processor():
-            return super().convolution_op(x, kernel)
+            return self._convolved(x, kernel)
         step = self.strides[0]
         x = x[:, ::step, ::step] if step > 1 else x
         _, height, width, channels = x.shape
         product = ops.matmul(ops.reshape(x, (-1, channels)), ops.reshape(kernel, (channels, self.filters)))
         return ops.reshape(product, (-1, height, width, self.filters))
 
+    def _convolved(self, x: Tensor, kernel: Tensor) -> Tensor:
+        kernel, step, dilation = ops.convert_to_tensor(kernel), self.strides[0], self.dilation_rate[0]
+        own = convolutions.convolved(x, kernel, step, self._around, dilation)
+        if own is not None:
+            return own
+        return ops.conv(padded(x, self._outside), kernel, step, self.padding, "channels_last", dilation)
+
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        batch, height, width, channels = shape
-        grown = (side + 2 * self._around if side is not None else None for side in (height, width))
-        result: tuple[int | None, ...] = super().compute_output_shape((batch, *grown, channels))
+        result: tuple[int | None, ...] = super().compute_output_shape(grown(shape, self._outside))
         return result
 
 
@@ -110,7 +119,8 @@ class StemConv(Conv):
         kernel = ops.pad(self.kernel, ((0, 1), (0, 1), (0, fill), (0, 0)))
         kernel = ops.transpose(ops.reshape(kernel, (4, 2, 4, 2, channels, self.filters)), (0, 2, 1, 3, 4, 5))
         kernel = ops.reshape(kernel, (4, 4, 4 * channels, self.filters))
-        return ops.conv(x, kernel, 1, "valid", "channels_last")
+        own = convolutions.convolved(x, kernel, 1, 0)
+        return ops.conv(x, kernel, 1, "valid", "channels_last") if own is None else own
 
 
 class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
@@ -119,32 +129,46 @@ class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
         more.setdefault("depthwise_initializer", glorot_uniform())
         super().__init__(size, strides=stride, dilation_rate=dilation, padding="same" if stride == 1 else "valid", **more)
-        self._around = 0 if stride == 1 else dilation * (size - 1) // 2
+        self._around = dilation * (size - 1) // 2
+
+    @property
+    def _outside(self) -> int:
+        return 0 if self.padding == "same" else self._around
 
     def call(self, x: Tensor) -> Tensor:
-        return super().call(padded(x, self._around))
+        kernel = ops.convert_to_tensor(self.kernel)
+        own = convolutions.convolved_by_channel(x, kernel, self.strides[0], self._around, self.dilation_rate[0])
+        if own is None:
+            return super().call(padded(x, self._outside))
+        return own + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else own
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        batch, height, width, channels = shape
-        grown = (side + 2 * self._around if side is not None else None for side in (height, width))
-        result: tuple[int | None, ...] = super().compute_output_shape((batch, *grown, channels))
+        result: tuple[int | None, ...] = super().compute_output_shape(grown(shape, self._outside))
         return result
+
+
+def grown(shape: tuple[int | None, ...], around: int) -> tuple[int | None, ...]:
+    batch, *sides, channels = shape
+    return (batch, *(None if side is None else side + 2 * around for side in sides), channels)
 
 
 def padded(x: Tensor, around: int) -> Tensor:
     return ops.pad(x, ((0, 0), (around, around), (around, around), (0, 0))) if around else x
 
 
-def max_pool(x: Tensor, size: int, stride: int, around: int = 0) -> Tensor:
-    """After a ReLU, where zeros at the border never win over what is there.
+def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: bool = False) -> Tensor:
+    """After a ReLU, where zeros at the border never win over what is there. `takes_rest`: an odd last row and column are kept.
 
     Compiled, in float32: row by row, then column by column, the largest of so many slices. Its gradient is a comparison, where
     that of a window is a search which XLA does one window at a time (on a CPU 13 and 53 ms). Operation by operation the
     backend's own window is faster than so many slices (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
     """
+    own = convolutions.largest(x, size, stride, around, takes_rest)
+    if own is not None:
+        return own
     x = padded(x, around)
-    if keras.backend.standardize_dtype(x.dtype) != "float32" or not is_compiled():
-        return ops.max_pool(x, size, stride, padding="valid")
+    if takes_rest or keras.backend.standardize_dtype(x.dtype) != "float32" or not is_compiled():
+        return ops.max_pool(x, size, stride, padding="same" if takes_rest else "valid")
     for axis in (1, 2):
         steps = (x.shape[axis] - size) // stride + 1
         slices = [_every(x, axis, begin, stride, steps) for begin in range(size)]

@@ -87,7 +87,7 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
         first, second, third, fourth, fifth = self.stages
         x = max_pool(self._run(first, x, training), 2, 2)
         x = max_pool(self._run(second, x, training), 2, 2)
-        x = ops.max_pool(self._run(third, x, training), 2, 2, padding="same")  # the one that keeps an odd last row and column
+        x = max_pool(self._run(third, x, training), 2, 2, takes_rest=True)
         fine = self._run(fourth, x, training)
         x = self._run(fifth, max_pool(fine, 2, 2), training)
         return [fine, self._run(self.last, max_pool(x, 3, 1, around=1), training)]
