@@ -15,6 +15,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from benchmarks.recovery_faults import KINDS, Target
 from benchmarks.recovery_means import MemoryGroup
 from benchmarks.recovery_results import result
@@ -199,7 +201,10 @@ def _one_fault(
         return None
     pid, step = supervised.worker_pid(), supervised.from_step() if fault.before_first_step else supervised.step()
     began = time.monotonic()
-    fault.do(Target(supervised.run, supervised.process, pid, images, chance, until_end, supervised.group))
+    try:
+        fault.do(Target(supervised.run, supervised.process, pid, images, chance, until_end, supervised.group))
+    except (psutil.NoSuchProcess, ProcessLookupError):  # it was ending just then, of what came before: the next one's turn
+        return _one_fault(supervised, kind, images, chance, until_end)
     if fault.ends_supervisor:
         code = supervised.process.wait(LONGEST_S)
         ended_s = round(time.monotonic() - began, 2)

@@ -24,6 +24,7 @@ class OutOfMemoryError(RuntimeError):
         RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to"),
         RuntimeError("OOM when allocating tensor with shape[16,256,160,160] and type float"),
         RuntimeError("std::bad_alloc"),
+        RuntimeError("can't start new thread"),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
     ],
 )

@@ -289,3 +289,32 @@ def test_the_old_state_is_gone_before_the_new_one_comes(monkeypatch: pytest.Monk
     monkeypatch.setattr(jax, "device_put", watched)
     step.restore(arrays)
     assert left[0] == 0
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="the others compile a step")
+@pytest.mark.parametrize("variant", SMALL)
+def test_what_would_be_recorded_of_a_step_gives_its_bits(variant: str) -> None:
+    """Also with other weights than those it was traced with, and in stretches with what waits for a card between them."""
+    import torch
+
+    from unstall.backends.replaying import in_stretches, traced
+
+    step = made(variant)
+    part, given_tensors = step.stepping._one_part, _tensors_of(step)  # type: ignore[attr-defined]
+    recorded = in_stretches(traced(part, given_tensors))
+    taken(step, 1)
+    with torch.no_grad():
+        told = recorded(*given_tensors)
+    assert all(torch.equal(these, those) for these, those in zip(told, part(*given_tensors), strict=True))
+    waits = [node for node in recorded.graph.nodes if "settled" in str(node.target)]
+    assert bool(waits) == (variant == "faster_rcnn_tiny")
+
+
+def _tensors_of(step: Step) -> list[Any]:
+    import torch
+
+    one = given(0)
+    part = [torch.from_numpy(one[name]) for name in ("images", "boxes", "classes", "mask")]
+    key, first = torch.from_numpy(draw_key(7, 0)), torch.tensor(0, dtype=torch.int32)
+    statistics = [variable.value.clone() for variable in step.program.statistics.values()]
+    return [*part, key, first, torch.tensor(1.0), *statistics]

@@ -12,6 +12,7 @@ TYPES = ("OutOfMemoryError", "ResourceExhaustedError")  # of PyTorch, of TensorF
 WORDS = (
     "resource_exhausted", "out of memory", "oom when allocating", "can't allocate memory", "cannot allocate memory",
     "unable to allocate", "failed to allocate", "insufficient memory", "bad_alloc", "alloc_failed",
+    "can't start new thread",  # there was no room for its stack, or too many were there: fewer and smaller help with both
 )  # fmt: skip
 LONGEST_CHAIN = 8
 

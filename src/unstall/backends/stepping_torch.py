@@ -1,5 +1,6 @@
-"""A training step on PyTorch, which compiles nothing: what is done to every tensor is done to all of them in one kernel, and
-whether an update is applied is decided on the device, so that nobody waits for it."""
+"""A training step on PyTorch, which compiles nothing: on a card what it launches is recorded, and launched again in one go; what
+is done to every tensor is done to all of them in one kernel; and whether an update is applied is decided on the device, so that
+nobody waits for it."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 from keras import ops
 
+from unstall.backends.replaying import Replayed
 from unstall.detectors.parts.chance import Draw
 from unstall.training.program import Computed, Program
 from unstall.training.update import BETAS, EPSILON, SLOTS, average_decay, scale_of, scaled
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from unstall.backends.stepping import Arrays
 
 Tensors = dict[str, torch.Tensor]
+PART = ("images", "boxes", "classes", "mask")  # what a step reads of a batch
 
 
 class TorchStepping:
@@ -28,13 +31,23 @@ class TorchStepping:
         own = {f"weights/{name}": variable.value for name, variable in program.variables.items()}
         made = {name: ops.convert_to_tensor(value.copy()) for name, value in state.items() if name not in own}
         self._state: Tensors = {**own, **made}
+        device = self._state["updates"].device
+        self._firsts = [
+            torch.tensor(part * program.micro_batch, dtype=torch.int32, device=device) for part in range(program.micro_batches)
+        ]
+        self._differentiate, self._count = Replayed(self._one_part), Replayed(self._counts_of_part)
+        if device.type == "cuda" and not torch.are_deterministic_algorithms_enabled():
+            torch.backends.cudnn.benchmark = True  # shapes never change: the quickest kernels are worth a search
         # Batches may not be written to, and a step does not.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor:
-        tensors = {name: self._put(array) for name, array in batch.items()}
-        computed, gradients = self._differentiated(tensors, self._put(key))
+        return self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
+
+    def on_device(self, batch: Tensors, rate: float, key: torch.Tensor) -> torch.Tensor:
+        """A step on what lies there already."""
+        computed, gradients = self._differentiated(batch, key)
         with torch.no_grad():
             return self._update(computed, gradients, rate)
 
@@ -52,10 +65,12 @@ class TorchStepping:
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
     def lent(self) -> AbstractContextManager[None]:
+        self._make_room()
         return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
+        self._make_room()
         weights, averages = (self._all(kind, self.program.changing) for kind in ("weights", "average"))
         before = [weight.detach().clone() for weight in weights]
         with torch.no_grad():
@@ -66,6 +81,14 @@ class TorchStepping:
             with torch.no_grad():
                 torch._foreach_copy_(weights, before)
 
+    def _make_room(self) -> None:
+        """What is computed in between needs no more than a step does: there is room for it beside one that takes under half."""
+        device = self._state["updates"].device
+        if device.type == "cuda" and torch.cuda.memory_reserved(device) > torch.cuda.mem_get_info(device)[1] / 2:
+            self._differentiate.forget()
+            self._count.forget()
+            torch.cuda.empty_cache()
+
     def _all(self, kind: str, names: Any) -> list[torch.Tensor]:
         return [self._state[f"{kind}/{name}"] for name in names]
 
@@ -73,28 +96,49 @@ class TorchStepping:
 
     def _differentiated(self, batch: Tensors, key: torch.Tensor) -> tuple[Computed, list[torch.Tensor]]:
         """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
-        program = self.program
-        draws = [Draw(key, place * program.micro_batch) for place in range(program.micro_batches)]
-        parts = [{name: each[draw.first_image :][: program.micro_batch] for name, each in batch.items()} for draw in draws]
-        statistics = {name: self._state[f"weights/{name}"] for name in program.statistics}
-        counts = None
-        if program.micro_batches > 1:
+        program, size = self.program, self.program.micro_batch
+        parts = [[batch[name][place * size :][:size] for name in PART] for place in range(program.micro_batches)]
+        draws = [(key, first) for first in self._firsts]
+        statistics: Any = self._all("weights", program.statistics)
+        counts: list[torch.Tensor] = []
+        if len(parts) > 1:
             with torch.no_grad():
-                counts = sum(program.counts(statistics, part, draw) for part, draw in zip(parts, draws, strict=True))
-        weights = self._all("weights", program.trained)
-        scale = scale_of(self._state, program.rules)
-        losses: Any = 0.0
-        gradients: list[torch.Tensor] = []
+                counted = [self._count(*part, *draw, *statistics)[0].clone() for part, draw in zip(parts, draws, strict=True)]
+            counts = [torch.stack(counted).sum(0)]
+        scale = torch.as_tensor(scale_of(self._state, program.rules), dtype=torch.float32, device=key.device)
+        losses, gradients = None, []
         for part, draw in zip(parts, draws, strict=True):
-            total, computed = program.losses(statistics, part, draw, counts, scale)
-            # As weights lie: a gradient may be a turned view, and kernels over many tensors go through their memory in a row.
-            more = [each.contiguous() for each in torch.autograd.grad(total, weights, allow_unused=True, materialize_grads=True)]
-            if gradients:
+            own, *rest = self._differentiate(*part, *draw, scale, *statistics, *counts)
+            more, statistics = rest[: len(program.trained)], rest[len(program.trained) :]
+            if losses is None:
+                losses, gradients = own, more
+            else:
+                losses = losses + own
                 torch._foreach_add_(gradients, more)
-            gradients = gradients or more
-            losses = losses + computed.losses.detach()
-            statistics = {name: each.detach() for name, each in computed.statistics.items()}
-        return Computed(losses, statistics), gradients
+            if len(parts) > 1 and part is parts[0]:  # the next part is written to the same place
+                losses, gradients = losses.clone(), [each.clone() for each in gradients]
+        return Computed(losses, dict(zip(program.statistics, statistics, strict=True))), gradients
+
+    def _one_part(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        """Its losses, the gradients of all that learns, and statistics after it. Of tensors alone, so that it can be recorded."""
+        program, known = self.program, len(PART)
+        part, (key, first, scale) = dict(zip(PART, tensors[:known], strict=True)), tensors[known : known + 3]
+        rest = tensors[known + 3 :]
+        statistics = dict(zip(program.statistics, rest, strict=False))
+        counts = rest[-1] if len(rest) > len(statistics) else None
+        weights = self._all("weights", program.trained)
+        with torch.enable_grad():
+            total, computed = program.losses(statistics, part, Draw(key, first), counts, scale)
+            found = torch.autograd.grad(total, weights, allow_unused=True, materialize_grads=True)
+        # As weights lie: a gradient may be a turned view, and kernels over many tensors go through their memory in a row.
+        gradients = [each.contiguous() for each in found]
+        return [computed.losses.detach(), *gradients, *(each.detach() for each in computed.statistics.values())]
+
+    def _counts_of_part(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        known = len(PART)
+        part, (key, first) = dict(zip(PART, tensors[:known], strict=True)), tensors[known : known + 2]
+        statistics = dict(zip(self.program.statistics, tensors[known + 2 :], strict=True))
+        return [self.program.counts(statistics, part, Draw(key, first))]
 
     # --- the update ---
 

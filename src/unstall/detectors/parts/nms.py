@@ -13,6 +13,7 @@ from typing import NamedTuple
 from keras import ops
 
 from unstall.backends.ranking import top_k
+from unstall.backends.settling import settled
 from unstall.detectors.parts.boxes import Tensor, iou
 
 
@@ -37,15 +38,7 @@ def kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -
     overlaps = (iou(boxes, boxes) > most_iou) & is_better[None] & counts[:, None, :]
     if group is not None:
         overlaps = overlaps & (group[:, :, None] == group[:, None, :])
-
-    def another_round(stays: Tensor, changed: Tensor) -> tuple[Tensor, Tensor]:
-        now = counts & ~ops.any(overlaps & stays[:, None, :], axis=2)
-        return now, ops.any(now != stays)
-
-    stays, _ = ops.while_loop(
-        lambda stays, changed: changed, another_round, (counts, ops.convert_to_tensor(True)), maximum_iterations=count
-    )
-    return stays
+    return settled(counts, overlaps)
 
 
 def suppressed(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, most: int) -> Detections:

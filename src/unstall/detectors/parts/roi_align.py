@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from keras import ops
 
+from unstall.backends.gathering import weighed_rows
 from unstall.detectors.parts.boxes import Tensor, area
 from unstall.detectors.parts.sampling import at
 
@@ -40,12 +41,20 @@ def roi_align(features: Sequence[Tensor], strides: Sequence[int], regions: Tenso
     rows, row_weights = _pixels(scaled[..., 1], scaled[..., 3], of_level(heights), side, samples)
     columns, column_weights = _pixels(scaled[..., 0], scaled[..., 2], of_level(widths), side, samples)
     rows = rows * of_level(widths)[..., None, None] + of_level(begins)[..., None, None]
-    place = rows[:, :, :, :, None, None] + columns[:, :, None, None, :, :]
-    weight = row_weights[:, :, :, :, None, None] * column_weights[:, :, None, None, :, :]
-    channels = features[0].shape[-1]
-    read = at(_in_one(features), ops.reshape(place, (-1, math.prod(place.shape[1:]))))
-    read = ops.reshape(read, (-1, *place.shape[1:], channels))
-    return ops.sum(read * weight[..., None], axis=(3, 5))
+    place = rows[:, :, :, None, :, None] + columns[:, :, None, :, None, :]
+    weight = row_weights[:, :, :, None, :, None] * column_weights[:, :, None, :, None, :]
+    cells = (math.prod(place.shape[1:4]), (2 * samples) ** 2)  # of an image, and what each is a sum of
+    place, weight = ops.reshape(place, (-1, *cells)), ops.reshape(weight, (-1, *cells))
+    return ops.reshape(_weighed(_in_one(features), place, weight), (-1, regions.shape[1], side, side, features[0].shape[-1]))
+
+
+def _weighed(pixels: Tensor, place: Tensor, weight: Tensor) -> Tensor:
+    summed = weighed_rows(pixels, place, weight)
+    if summed is not None:
+        return summed
+    _, cells, terms = place.shape
+    read = ops.reshape(at(pixels, ops.reshape(place, (-1, cells * terms))), (-1, cells, terms, pixels.shape[-1]))
+    return ops.sum(read * weight[..., None], axis=2)
 
 
 def level_of(regions: Tensor, lowest: int, highest: int) -> Tensor:

@@ -1,0 +1,172 @@
+"""What a function launches on a card, kept, and launched again in one go: a step of PyTorch is thousands of small kernels, and
+calling them one by one from Python takes several times as long as the card computes.
+
+    step = Replayed(function)       # of tensors, giving tensors; always of the same shapes
+    step(*tensors)                  # what it gives lies where the next call will write: use it, or copy it, before that
+
+The function is traced once, down to PyTorch's own operations, with what it computed from no tensor (anchors, say) as constants.
+Each stretch of operations is then recorded as a CUDA graph; one that must ask the card in between (`WAITING`) runs by itself
+between two stretches. The kernels are the same, in the same order, on the same values: so are the bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.split_module import split_module
+
+Tensors = Sequence[torch.Tensor]
+WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, which must not be recorded
+WAITING: set[Any] = set()  # operations that wait for the card
+
+
+class Replayed:
+    def __init__(self, function: Callable[..., Tensors]) -> None:
+        self._function = function
+        self._calls = 0
+        self._traced: fx.GraphModule | None = None
+        self._recorded: Recorded | None = None
+        self._cannot = False
+
+    def __call__(self, *tensors: torch.Tensor) -> Tensors:
+        self._calls += 1
+        if self._recorded is None and self._calls > WARM_UP and not self._cannot and tensors[0].is_cuda:
+            self._record(tensors)
+        return self._function(*tensors) if self._recorded is None else self._recorded(*tensors)
+
+    def forget(self) -> None:
+        """What is recorded keeps the memory that it computes in, whoever else needs some. The next call records anew."""
+        self._recorded = None
+
+    def _record(self, tensors: Tensors) -> None:
+        try:
+            if self._traced is None:
+                self._traced = traced(self._function, tensors)
+            self._recorded = Recorded(self._traced, tensors)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as problem:  # a step that cannot be recorded can be taken all the same
+            self._cannot = True
+            warnings.warn(f"The step is launched kernel by kernel, as it cannot be recorded: {problem}", stacklevel=3)
+
+
+def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
+    """Its operations, in the order in which they came. Variables are the tensors themselves: what is written to them counts."""
+    graph = make_fx(function)(*tensors)
+    _bring_over(graph, tensors[0].device)
+    return graph
+
+
+def _bring_over(graph: fx.GraphModule, device: torch.device) -> None:
+    """Constants that are copied to the card each time are brought there once: no such copy can be recorded. Then they are copied
+    on the card, as an operation may write to what it was given."""
+    for node in list(graph.graph.nodes):
+        if node.target is not torch.ops.aten._to_copy.default or node.args[0].op != "get_attr":
+            continue
+        source = getattr(graph, node.args[0].target)
+        if source.device == device or node.kwargs.get("device") != device:
+            continue
+        name = f"on_device_{node.name}"
+        setattr(graph, name, torch.ops.aten._to_copy.default(source, **node.kwargs))
+        with graph.graph.inserting_before(node):
+            brought = graph.graph.call_function(torch.ops.aten.clone.default, (graph.graph.get_attr(name),))
+        node.replace_all_uses_with(brought)
+        graph.graph.erase_node(node)
+    graph.recompile()
+
+
+class Recorded:
+    """Stretches of a traced function, and between them what waits for the card."""
+
+    def __init__(self, graph: fx.GraphModule, tensors: Tensors) -> None:
+        self._inputs = [tensor.clone() for tensor in tensors]
+        stretches = in_stretches(graph)
+        pool = torch.cuda.graph_pool_handle()
+        self._pieces: list[Callable[[], None]] = []
+        with torch.no_grad():
+            self._outputs = self._run_through(stretches, pool)
+
+    def __call__(self, *tensors: torch.Tensor) -> Tensors:
+        torch._foreach_copy_(self._inputs, list(tensors))
+        for piece in self._pieces:
+            piece()
+        return self._outputs
+
+    def _run_through(self, stretches: fx.GraphModule, pool: Any) -> Tensors:
+        """Once, recording. What a stretch leaves to later ones is let go with its last reader: another may lie there then."""
+        held: dict[fx.Node, Any] = {}
+        last_reader = {source: node for node in stretches.graph.nodes for source in node.all_input_nodes}
+        inputs = iter(self._inputs)
+        for node in stretches.graph.nodes:
+            if node.op == "output":
+                return list(fx.map_arg(node.args[0], lambda source: held[source]))
+            given = fx.map_arg(node.args, lambda source: held[source])
+            for source in node.all_input_nodes:
+                if last_reader[source] is node:
+                    del held[source]
+            if node.op == "placeholder":
+                held[node] = next(inputs)
+            elif node.op == "get_attr":
+                held[node] = getattr(stretches, node.target)
+            elif node.op == "call_module":
+                given = list(given)  # the only place that holds them now
+                held[node] = self._recorded_stretch(getattr(stretches, node.target), given, pool)
+            else:
+                held[node] = self._between(node.target, given, node.kwargs)
+        raise AssertionError("a graph ends with its output")
+
+    def _recorded_stretch(self, stretch: fx.GraphModule, given: list[torch.Tensor], pool: Any) -> Any:
+        if all(node.op in {"placeholder", "output"} for node in stretch.graph.nodes):
+            return stretch(*given)
+        recorded = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(recorded, pool=pool, capture_error_mode="thread_local"):
+            # It empties the list of what it was given, and forgets each value with its last reader.
+            made = fx.Interpreter(stretch).boxed_run(given)
+        self._pieces.append(recorded.replay)
+        # A recording does not compute: the next piece may need what this one gives.
+        recorded.replay()
+        return made
+
+    def _between(self, target: Any, given: Any, more: Any) -> Any:
+        """What waits for the card writes to the same place each time. Taking a member of a tuple is done once and for all."""
+        if target not in WAITING:
+            return target(*given, **more)
+        made = target(*given, **more).clone()
+        self._pieces.append(lambda: made.copy_(target(*given, **more)))
+        return made
+
+
+def in_stretches(graph: fx.GraphModule) -> fx.GraphModule:
+    """The same as a row of modules, with the operations that wait between them."""
+    number = 0
+    of_node: dict[fx.Node, int] = {}
+    for node in graph.graph.nodes:
+        number += node.target in WAITING
+        of_node[node] = 2 * number - (node.target in WAITING)
+    split = split_module(graph, None, lambda node: of_node[node], keep_original_order=True)
+    return _without_shells(split)
+
+
+def _without_shells(split: fx.GraphModule) -> fx.GraphModule:
+    """What waits stands in a module of its own after the split: it comes out of that."""
+    for node in list(split.graph.nodes):
+        if node.op != "call_module":
+            continue
+        inner = getattr(split, node.target)
+        waiting = [each for each in inner.graph.nodes if each.target in WAITING]
+        if not waiting:
+            continue
+        (operation,) = waiting
+        outside = dict(zip((each for each in inner.graph.nodes if each.op == "placeholder"), node.args, strict=True))
+        with split.graph.inserting_before(node):
+            args = fx.map_arg(operation.args, lambda source: outside[source])  # noqa: B023 (used at once)
+            plain = split.graph.call_function(operation.target, args, dict(operation.kwargs))
+        node.replace_all_uses_with(plain)
+        split.graph.erase_node(node)
+    split.recompile()
+    return split
