@@ -58,25 +58,30 @@ class Replayed:
 def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
     """Its operations, in the order in which they came. Variables are the tensors themselves: what is written to them counts."""
     graph = make_fx(function)(*tensors)
-    _bring_over(graph, tensors[0].device)
+    bring_over(graph, tensors[0].device)
     return graph
 
 
-def _bring_over(graph: fx.GraphModule, device: torch.device) -> None:
-    """Constants that are copied to the card each time are brought there once: no such copy can be recorded. Then they are copied
-    on the card, as an operation may write to what it was given."""
+def bring_over(graph: fx.GraphModule, device: torch.device) -> None:
+    """Constants that are made elsewhere and copied to the device each time are brought there once: no such copy can be recorded.
+    Then they are copied on the device, as an operation may write to what it was given."""
+    elsewhere: dict[fx.Node, torch.Tensor] = {}
     for node in list(graph.graph.nodes):
-        if node.target is not torch.ops.aten._to_copy.default or node.args[0].op != "get_attr":
-            continue
-        source = getattr(graph, node.args[0].target)
-        if source.device == device or node.kwargs.get("device") != device:
-            continue
-        name = f"on_device_{node.name}"
-        setattr(graph, name, torch.ops.aten._to_copy.default(source, **node.kwargs))
-        with graph.graph.inserting_before(node):
-            brought = graph.graph.call_function(torch.ops.aten.clone.default, (graph.graph.get_attr(name),))
-        node.replace_all_uses_with(brought)
-        graph.graph.erase_node(node)
+        if node.op == "get_attr" and getattr(graph, node.target).device != device:
+            elsewhere[node] = getattr(graph, node.target)
+        elif node.op == "call_function" and node.all_input_nodes and all(each in elsewhere for each in node.all_input_nodes):
+            args, more = fx.map_arg((node.args, node.kwargs), elsewhere.__getitem__)
+            made = node.target(*args, **more)
+            if made.device != device:
+                elsewhere[node] = made
+                continue
+            name = f"brought_{node.name}"
+            graph.register_buffer(name, made)
+            with graph.graph.inserting_before(node):
+                brought = graph.graph.call_function(torch.ops.aten.clone.default, (graph.graph.get_attr(name),))
+            node.replace_all_uses_with(brought)
+            graph.graph.erase_node(node)
+    graph.graph.eliminate_dead_code()
     graph.recompile()
 
 

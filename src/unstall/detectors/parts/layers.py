@@ -6,7 +6,7 @@ The name is what weights are found by: the layer `backbone.body.conv1` takes `ba
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
@@ -159,16 +159,19 @@ def padded(x: Tensor, around: int) -> Tensor:
 def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: bool = False) -> Tensor:
     """After a ReLU, where zeros at the border never win over what is there. `takes_rest`: an odd last row and column are kept.
 
-    Compiled, in float32: row by row, then column by column, the largest of so many slices. Its gradient is a comparison, where
-    that of a window is a search which XLA does one window at a time (on a CPU 13 and 53 ms). Operation by operation the
-    backend's own window is faster than so many slices (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
+    Compiled: row by row, then column by column, the largest of so many slices. Its gradient is a comparison, where that of a
+    window is a search which XLA does one window at a time (on a CPU 13 and 53 ms), and on a card in float32, with copies (a step
+    of SSD 27 and 35 ms, 3.3 and 4.2 GiB). Operation by operation the backend's own window is faster than so many slices
+    (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
     """
     own = convolutions.largest(x, size, stride, around, takes_rest)
     if own is not None:
         return own
     x = padded(x, around)
-    if takes_rest or keras.backend.standardize_dtype(x.dtype) != "float32" or not is_compiled():
+    if not is_compiled():
         return ops.max_pool(x, size, stride, padding="same" if takes_rest else "valid")
+    rest = [-(side - size) % stride if takes_rest else 0 for side in x.shape[1:3]]
+    x = ops.pad(x, ((0, 0), (0, rest[0]), (0, rest[1]), (0, 0))) if any(rest) else x
     for axis in (1, 2):
         steps = (x.shape[axis] - size) // stride + 1
         slices = [_every(x, axis, begin, stride, steps) for begin in range(size)]
@@ -292,8 +295,8 @@ class Told(NamedTuple):
 _told: ContextVar[Told | None] = ContextVar("statistics of norms", default=None)
 
 
-def computed_again(layer: keras.layers.Layer, x: Tensor) -> Tensor:
-    """`layer(x, training=True)`, of which only `x` is kept until the gradients are computed; then it is computed again.
+def computed_again(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor], Tensor] = lambda y: y) -> Tensor:
+    """`then(layer(x, training=True))`, of which only `x` is kept until the gradients are computed; then it is computed again.
 
     Statistics leave as outputs, and norms learn them outside: once, and from values that exist there.
     """
@@ -304,7 +307,7 @@ def computed_again(layer: keras.layers.Layer, x: Tensor) -> Tensor:
         told = Told([], abouts)
         token = _told.set(told)
         try:
-            y = layer(x, training=True)
+            y = then(layer(x, training=True))
         finally:
             _told.reset(token)
         norms[:] = [norm for norm, _, _ in told.moments]
