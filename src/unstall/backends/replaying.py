@@ -128,6 +128,8 @@ class Recorded:
     def _recorded_stretch(self, stretch: fx.GraphModule, given: list[torch.Tensor], pool: Any) -> Any:
         if all(node.op in {"placeholder", "output"} for node in stretch.graph.nodes):
             return stretch(*given)
+        # Libraries choose kernels for each thread anew, which cannot be recorded; gradients were computed in another one so far.
+        fx.Interpreter(stretch).run(*given)
         recorded = torch.cuda.CUDAGraph()
         with torch.cuda.graph(recorded, pool=pool, capture_error_mode="thread_local"):
             # It empties the list of what it was given, and forgets each value with its last reader.
