@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np, torch
-from unstall.backends.replaying import WAITING, Replayed, in_stretches, traced
+from unstall.backends.replaying import WAITING, Replayed, agree, in_stretches, traced
 
 # 'meta' is a device, and not where NumPy's arrays are.
 def shifted(x):
@@ -35,6 +35,11 @@ stretches = in_stretches(traced(sorted_twice, [x]))
 kinds = [node.op for node in stretches.graph.nodes if node.op == "call_module" or node.target in WAITING]
 assert kinds == ["call_module", "call_function", "call_module", "call_function", "call_module"], kinds
 assert all(torch.equal(these, those) for these, those in zip(stretches(x), sorted_twice(x)))
+
+# The order of a sum is no difference; another number is, but for one that is nearly nothing.
+large, small = torch.randn(1000), torch.full((4,), 1e-6)
+assert agree([large * (1 + 1e-4), small], [large, small]) and agree([large, small * 2], [large, small])
+assert not agree([large * 1.1, small], [large, small]) and not agree([large, small + 1], [large, small])
 
 # Where there is no card nothing is recorded, and the function is called.
 calls = []

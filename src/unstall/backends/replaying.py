@@ -6,7 +6,8 @@ calling them one by one from Python takes several times as long as the card comp
 
 The function is traced once, down to PyTorch's own operations, with what it computed from no tensor (anchors, say) as constants.
 Each stretch of operations is then recorded as a CUDA graph; one that must ask the card in between (`WAITING`) runs by itself
-between two stretches. The kernels are the same, in the same order, on the same values: so are the bits.
+between two stretches. The kernels are the same, in the same order, on the same values; that it gives the same is tried before it
+is used, and where it does not, or cannot be recorded, the function is called as ever.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from torch.fx.passes.split_module import split_module
 Tensors = Sequence[torch.Tensor]
 WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, which must not be recorded
 WAITING: set[Any] = set()  # operations that wait for the card
+MOST_APART = 0.02  # of what is recorded, from what the function gives
+NEARLY_NOTHING = 1e-3  # of the largest
 
 
 class Replayed:
@@ -45,14 +48,27 @@ class Replayed:
 
     def _record(self, tensors: Tensors) -> None:
         try:
+            expected = [each.clone() for each in self._function(*tensors)]
             if self._traced is None:
                 self._traced = traced(self._function, tensors)
-            self._recorded = Recorded(self._traced, tensors)
+            recorded = Recorded(self._traced, tensors)
+            # Twice: what is left behind by one run must not be found by the next.
+            if not all(agree(recorded(*tensors), expected) for _ in range(2)):
+                raise RuntimeError("what was recorded does not give what the step gives")
+            self._recorded = recorded
         except torch.OutOfMemoryError:
             raise
         except Exception as problem:  # a step that cannot be recorded can be taken all the same
             self._cannot = True
             warnings.warn(f"The step is launched kernel by kernel, as it cannot be recorded: {problem}", stacklevel=3)
+
+
+def agree(these: Tensors, those: Tensors) -> bool:
+    """But for the order in which some kernels add up. What is small against the largest may be the rest of a cancellation."""
+    norms = [float(torch.linalg.vector_norm(each.float().nan_to_num())) for each in those]
+    apart = [float(torch.linalg.vector_norm((a.float() - b.float()).nan_to_num())) for a, b in zip(these, those, strict=True)]
+    least = NEARLY_NOTHING * max(norms, default=0.0)
+    return all(distance <= MOST_APART * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
 
 
 def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
