@@ -23,6 +23,8 @@ from torch.fx.passes.split_module import split_module
 
 Tensors = Sequence[torch.Tensor]
 WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, which must not be recorded
+# What PyTorch raises of an operation that it cannot trace, split or record.
+UNRECORDABLE = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError)
 WAITING: set[Any] = set()  # operations that wait for the card
 MOST_APART = 0.02  # of what is recorded, from what the function gives
 NEARLY_NOTHING = 1e-3  # of the largest
@@ -58,7 +60,7 @@ class Replayed:
             self._recorded = recorded
         except torch.OutOfMemoryError:
             raise
-        except Exception as problem:  # a step that cannot be recorded can be taken all the same
+        except UNRECORDABLE as problem:  # a step that cannot be recorded can be taken all the same
             self._cannot = True
             warnings.warn(f"The step is launched kernel by kernel, as it cannot be recorded: {problem}", stacklevel=3)
 
