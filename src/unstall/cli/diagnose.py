@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
     from unstall.crew.reading import found_runs
     from unstall.errors import WrongInput
+    from unstall.storage import is_bucket
 
     if follow:
-        if len(run) != 1 or not Path(run[0]).is_dir():
+        if len(run) != 1 or not (is_bucket(run[0]) or Path(run[0]).is_dir()):
             raise WrongInput(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
-        _follow(Path(run[0]), json_target)
+        _follow(run[0], json_target)
         return
     runs = found_runs(run or ("last",))
     if len(runs) == 1 and not _holds_several(runs[0]):
@@ -114,11 +115,12 @@ def _show(plain: dict[str, Any], out: Any) -> None:
         out.print()
 
 
-def _follow(folder: Path, json_target: str | None) -> None:
+def _follow(folder: str, json_target: str | None) -> None:
     from unstall.cli import answer
-    from unstall.crew.following import follow
+    from unstall.crew.following import follow, follow_bucket
     from unstall.report.crew_story import tell_crew
     from unstall.report.progress import shown_progress
+    from unstall.storage import is_bucket
 
     told: list[dict[str, Any]] = []
 
@@ -136,7 +138,10 @@ def _follow(folder: Path, json_target: str | None) -> None:
                 )
 
         try:
-            follow(folder, tell, see)
+            if is_bucket(folder):
+                follow_bucket(folder, tell, see, lambda line: click.echo(f"unstall: {line}", err=True))
+            else:
+                follow(Path(folder), tell, see)
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:
