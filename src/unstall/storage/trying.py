@@ -52,7 +52,7 @@ class Beyond(Exception):
 class Taken(Exception):
     """There is something of this name already, and it was to be new."""
 
-    may_be_ours = False  # an attempt before this one failed, and may have written it all the same
+    may_be_ours = False  # an attempt of ours before this one failed, and may have written it all the same
 
 
 def patience_s() -> float:
