@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,11 +112,9 @@ def test_a_server_that_can_not_be_one_is_said_with_its_variable(monkeypatch: pyt
     assert found["why_not"] == "GCE_METADATA_HOST: expected HOST or HOST:PORT of a metadata server. Received: 'not a host'"
 
 
-@pytest.mark.parametrize(
-    "odd", [["no mapping"], {"quotas": 7}, {"quotas": [{"limit": 4}]}, {"quotas": [{"metric": "X", "limit": []}]}]
-)
-def test_quotas_of_another_form_are_unknown(here: Google, monkeypatch: pytest.MonkeyPatch, odd: object) -> None:
-    monkeypatch.setattr(quotas, "_fetched", lambda path, access_token: json.dumps(odd).encode())
+@pytest.mark.parametrize("odd", [7, [{"limit": 4}], [{"metric": "X", "limit": []}]])
+def test_quotas_of_another_form_are_unknown(here: Google, odd: Any) -> None:
+    here.quotas = odd
     told = checking.checked(None)["quotas"]
     assert told["seen"] == [] and "not what was expected" in told["why_not"]
 

@@ -1,6 +1,7 @@
 """Say again what was wrong with a run, or with several workers together: unstall diagnose RUN…
 
-RUN is a name from `unstall runs`, the beginning of one, a run folder, or a folder that holds several; without it, the last run.
+RUN is a name from `unstall runs`, the beginning of one, a run folder, or a folder that holds several, also in a bucket (gs://,
+s3://); without it, the last run.
 Several runs that are workers of one training (the same coordinator or addresses, at the same time) are read together: where
 each of them is, who holds the others, and what only shows among them. A run that belongs to none of the others is told by itself.
 """
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 
 @click.command("diagnose", help=__doc__)
 @click.argument("run", nargs=-1, metavar="[RUN]...")
-@click.option("--follow", is_flag=True, help="Of one folder: go on looking, and say who holds the others as soon as one does.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Of one folder, also in a bucket: go on looking, and say who holds the others as soon as one does.",
+)
 @json_option("the story")
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
     from unstall.crew.reading import found_runs
