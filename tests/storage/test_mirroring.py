@@ -128,8 +128,10 @@ def test_runs_of_all_machines_are_listed_and_found_where_they_are_kept_in_a_buck
 def test_a_bucket_that_is_away_hides_no_run_of_the_disk(google: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNSTALL_HOME", f"{google.url}/runs")
     monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "0.5")
-    (runs.home() / "2026-01-01-own").mkdir(parents=True)
     google.proxy.fault(kind="status", status=503)
+    done = call("runs")
+    assert done.returncode == 6 and "HTTP 503" in done.stderr and done.stdout == ""  # not: there is no run
+    (runs.home() / "2026-01-01-own").mkdir(parents=True)
     done = call("runs")
     assert done.returncode == 0 and "2026-01-01-own" in done.stdout
     assert "HTTP 503" in done.stderr and "Only the runs on this disk are listed." in done.stderr

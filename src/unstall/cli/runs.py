@@ -78,7 +78,8 @@ def command(
 
 
 def _bring_those_of_other_machines() -> None:
-    """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed all the same."""
+    """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
+    from unstall import runs
     from unstall.errors import BucketFailed
     from unstall.report.progress import shown_progress
     from unstall.storage.mirroring import bring_home
@@ -87,6 +88,8 @@ def _bring_those_of_other_machines() -> None:
         with shown_progress() as progress:
             bring_home(progress)
     except BucketFailed as error:
+        if not runs.list_runs():
+            raise
         click.echo(f"unstall: {error} Only the runs on this disk are listed.", err=True)
 
 
