@@ -311,3 +311,10 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
     run = begin(Settings(workers=2), None, place, {})
     assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
     assert fetched_run(place).read_settings()["workers"] == 2
+
+
+def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:
+    """A run that was watched, say: two runs in one place would be read as one."""
+    google.path("runs/first/journal/events-inside-7.jsonl/000000000000000").write_bytes(b"{}\n")
+    with pytest.raises(WrongInput, match="--out: expected a folder that is empty or not there yet"):
+        begin(Settings(), None, f"{google.url}/runs/first", {})

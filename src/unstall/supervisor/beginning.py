@@ -167,13 +167,8 @@ def holds_run(out: str) -> bool:
 
 
 def _refuse_taken(out: str) -> None:
-    located(out)  # refuses what cannot be a path
-    if is_bucket(out):
-        if holds_run(out):
-            raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
-        return
-    folder = Path(out)
-    if RunFolder(folder).settings_path.exists():
-        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")
+    folder = located(out)  # refuses what cannot be a path
+    if holds_run(out):
+        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != runs.WORKERS for each in folder.iterdir())):
         raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")
