@@ -29,11 +29,17 @@ SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
 WORKERS = "workers"  # the folder of those that are not the first
 _BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def home() -> Path:
-    """Where runs are kept, on the disk."""
+    """Where runs are kept, on the disk. WrongInput where UNSTALL_HOME names no bucket, as gs:///runs of a variable not set."""
     explicit = os.environ.get("UNSTALL_HOME")
+    if explicit and _SCHEME.match(explicit) and not _BUCKET.fullmatch(explicit):
+        raise WrongInput(
+            f"UNSTALL_HOME: expected a folder, gs://BUCKET/FOLDER or s3://BUCKET/FOLDER. Received: '{explicit}'. "
+            "Was a variable in it that is not set?"
+        )
     if explicit:
         return folder_for(explicit)
     return _state() / "runs"
@@ -253,8 +259,8 @@ def create(label: str) -> RunFolder:
     """A new folder, named by time and label. Falls back to a temporary folder where home cannot be written."""
     name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label) + _own_name()
     for number in range(100):
-        folder = home() / (name if number == 0 else f"{name}-{number + 1}")
         try:
+            folder = home() / (name if number == 0 else f"{name}-{number + 1}")
             folder.mkdir(parents=True, exist_ok=False)
             run = RunFolder(folder)
             if bucket_home():
@@ -262,7 +268,7 @@ def create(label: str) -> RunFolder:
             return run
         except FileExistsError:
             continue
-        except OSError:
+        except (OSError, WrongInput):
             break
     return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
 
