@@ -103,6 +103,16 @@ def test_the_manifest_comes_last_and_old_ones_go_by_theirs_first(amazon: Place, 
     assert complete(target_of(amazon) / "checkpoints") == ["step-000000020"]
 
 
+def test_a_bucket_is_asked_for_nothing_while_no_checkpoint_is_new(amazon: Place, tmp_path: Path) -> None:
+    """It is looked for each second, for days."""
+    kept = KeptCheckpoints(tmp_path, target_of(amazon), nothing)
+    checkpoint(tmp_path, 10)
+    kept.keep()
+    amazon.proxy.seen.clear()
+    kept.keep()
+    assert amazon.proxy.seen == []
+
+
 def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Place, tmp_path: Path) -> None:
     ours, theirs = (KeptCheckpoints(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
     checkpoint(tmp_path / "theirs", 10, b"theirs")
