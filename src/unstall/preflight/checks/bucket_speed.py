@@ -118,8 +118,9 @@ def judged(measured: Measured, taken: float | None, decoded: float) -> Answer:
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
     megabytes = measured.bytes_per_s / 1e6
+    carried = f"{megabytes:,.0f} MB/s" if megabytes >= 10 else f"{megabytes:.2g} MB/s"
     said = (
-        f"{measured.images_per_s:,.0f} images/s ({megabytes:{',.0f' if megabytes >= 10 else '.2g'}} MB/s) are read, each answer comes after "
+        f"{measured.images_per_s:,.0f} images/s ({carried}) are read, each answer comes after "
         f"{measured.latency_s * 1000:,.0f} ms; {by} {wanted:,.0f}"
     )
     if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):
