@@ -147,7 +147,8 @@ def _follow(folder: str, json_target: str | None) -> None:
                 follow_bucket(folder, tell, see, lambda line: click.echo(f"unstall: {line}", err=True))
             else:
                 follow(Path(folder), tell, see)
-            click.echo(f"unstall: all runs in {folder} have ended{'' if told else '; none was seen to hold the others'}.", err=True)
+            nobody = "" if told else "; none was seen to hold the others"
+            click.echo(f"unstall: all runs in {folder} have ended{nobody}.", err=True)
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:
