@@ -26,7 +26,7 @@ from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import KeptCheckpoints
 from unstall.storage.kept_files import LARGE_BYTES, KeptFiles
 from unstall.storage.kept_journal import KeptJournals
-from unstall.storage.mirroring import is_copy, mirror_of
+from unstall.storage.mirroring import alone_with_copy, copied, is_copy, mirror_of, take_over
 from unstall.supervisor.beginning import going_on_with
 
 LINE = b'{"event":"StepsEnded","at":1.0}\n'
@@ -149,6 +149,19 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
     run, _ = going_on_with("2026-01-01-first", {})
     assert [path.name for path in run.checkpoints_path.iterdir()] == [name]
     assert not is_copy(run)
+
+
+def test_a_run_that_was_taken_over_is_no_copy_for_whoever_was_about_to_bring_it(amazon: Place, tmp_path: Path) -> None:
+    trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
+    source = path_of(amazon, "2026-01-01-first")
+    run = copied(source)
+    with alone_with_copy(run) as is_ours:
+        assert is_ours
+        with alone_with_copy(run, waits_s=0) as is_theirs:
+            assert not is_theirs
+        take_over(run)
+    run.write_settings({"model": "changed here"})
+    assert copied(source).read_settings() == {"model": "changed here"} and not is_copy(run)
 
 
 def test_where_no_run_lies_that_is_said(google: Place) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.cloud.wishes import Job
+from unstall.cloud.wishes import COMMAND, Job
 from unstall.scale.engines.vertex import WORKERS_EACH
 
 VERSION, KIND = "trainer.kubeflow.org/v1alpha1", "TrainJob"
 RUNTIME = "jax-distributed"  # that comes with Kubeflow Trainer
-COMMAND = ("unstall", "train")
 NODES = "node"  # what the runtime calls the job of its pods
 GRACE_S = 30  # between SIGTERM and the end of a pod: a checkpoint takes 10 at most
 

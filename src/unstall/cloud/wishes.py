@@ -23,6 +23,7 @@ from unstall.errors import WrongInput
 from unstall.storage import is_bucket
 from unstall.storage.places import parts_of, refuse_unset, scheme_of
 
+COMMAND = ("unstall", "train")  # of the container, whatever its image would run by itself
 VARIABLES = {
     "project": ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"),
     "region": ("GOOGLE_CLOUD_REGION", "CLOUDSDK_AI_REGION", "CLOUDSDK_COMPUTE_REGION"),

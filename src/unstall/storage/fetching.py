@@ -14,7 +14,7 @@ from unstall.storage.kept_checkpoints import FOLDER, complete, fetch_newest, on_
 from unstall.storage.kept_files import fetch_files
 from unstall.storage.kept_journal import FOLDER as JOURNAL
 from unstall.storage.kept_journal import fetch_journals
-from unstall.storage.mirroring import copied, is_copy, take_over
+from unstall.storage.mirroring import alone_with_copy, copied, is_copy, take_over
 from unstall.storage.places import located
 
 LOCK = "lock"
@@ -34,12 +34,13 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
         return copied(source)
     try:
         run.path.mkdir(parents=True, exist_ok=True)
-        if is_copy(run) or is_ahead(source, run.path):
-            fetch_files(source, run.path, with_large=with_checkpoint)
-        fetch_journals(source, run.path)
-        if with_checkpoint:
-            fetch_newest(source, run.path, _say)
-            take_over(run)
+        with alone_with_copy(run) as was_copy:  # a board on this machine may bring it, too
+            if was_copy or is_ahead(source, run.path):
+                fetch_files(source, run.path, with_large=with_checkpoint)
+            fetch_journals(source, run.path)
+            if with_checkpoint:
+                fetch_newest(source, run.path, _say)
+                take_over(run)
         run.keep_in(str(source))
     except OSError as error:
         raise NotPermitted(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None

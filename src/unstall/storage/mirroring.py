@@ -89,10 +89,10 @@ def copied(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
     it is one of many, and is passed over while another process brings it."""
     run = RunFolder(folder_for(str(source)))
     try:
-        if run.path.exists() and not is_copy(run):
-            return run
-        run.path.mkdir(parents=True, exist_ok=True)
-        with _alone(run.path / MARK, WAITS_S if entries is None else 0.0) as is_alone:
+        if not run.path.exists():
+            run.path.mkdir(parents=True, exist_ok=True)
+            (run.path / MARK).touch()
+        with alone_with_copy(run, WAITS_S if entries is None else 0.0) as is_alone:
             if is_alone:
                 _bring(source, source.bucket.everything(source.key) if entries is None else entries, run.path)
                 if not run.bucket:
@@ -121,14 +121,19 @@ def _bring(source: BucketPath, entries: list[Entry], run: Path) -> None:
 
 
 @contextmanager
-def _alone(mark: Path, waits_s: float) -> Iterator[bool]:
-    """False where another process brings the same run, and does so for longer: two would add the same lines."""
-    descriptor = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def alone_with_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
+    """Two processes that bring the same run would add the same lines. False: it is no copy, or not any more; or another process
+    brings it, and does so for longer."""
+    try:
+        descriptor = os.open(run.path / MARK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
     until = time.monotonic() + waits_s
     try:
         while not (is_locked := _is_locked(descriptor)) and time.monotonic() < until:
             time.sleep(0.1)
-        yield is_locked
+        yield is_locked and is_copy(run)
     finally:
         os.close(descriptor)
 
