@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.test_cli import as_json, call
+import pytest
+
 from tests.storage.conftest import Place
 from tests.tfod.configs import SSD, written
 from unstall import settings_file
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
+from unstall.errors import WrongInput
+from unstall.tfod.converting import convert
+from unstall.tfod.inputs import Given
+from unstall.tfod.writing import refuse_existing, write
 
 READERS = """
 train_input_reader { label_map_path: "label_map.pbtxt" tf_record_input_reader { input_path: "data.record" } }
@@ -27,13 +32,14 @@ def test_all_of_it_in_a_bucket(google: Place, tmp_path: Path) -> None:
     """What lies beside the config is counted, as it would be on a disk."""
     put_data(google, tmp_path)
     google.path("tf/pipeline.config").write_text(written(SSD, train="batch_size: 4 num_steps: 20", readers=READERS))
-    told = as_json("import", "tfod", f"{google.url}/tf/pipeline.config", f"{google.url}/imported")
-    assert (told["images"], told["out"]) == (20, f"{google.url}/imported/unstall.toml")
-    values, _ = settings_file.read(told["out"])
+    out = f"{google.url}/imported"
+    found = convert(f"{google.url}/tf/pipeline.config", Given(out=out))
+    assert found.images == 20
+    values, _ = settings_file.read(write(found, out)["out"])
     assert values["data"] == f"{google.url}/tf/data.record"
     assert (values["labels"], values["epochs"]) == (f"{google.url}/tf/label_map.pbtxt", 4)
-    again = call("import", "tfod", f"{google.url}/tf/pipeline.config", f"{google.url}/imported")
-    assert (again.returncode, "is not overwritten" in again.stderr) == (2, True)
+    with pytest.raises(WrongInput, match=f"'{out}/unstall.toml' is there already, and is not overwritten"):
+        refuse_existing(out)
 
 
 def test_a_config_on_the_disk_asks_no_bucket_but_the_one_that_was_said(google: Place, tmp_path: Path) -> None:
@@ -41,11 +47,8 @@ def test_a_config_on_the_disk_asks_no_bucket_but_the_one_that_was_said(google: P
     config = tmp_path / "pipeline.config"
     config.write_text(written(SSD, train="batch_size: 4 num_steps: 20", readers=READERS), encoding="utf-8")
     google.proxy.seen.clear()
-    call("import", "tfod", str(config), str(tmp_path / "first"))
+    convert(config)
     assert google.proxy.seen == []
-    data = f"{google.url}/tf/data.record"
-    told = as_json("import", "tfod", str(config), str(tmp_path / "second"), "--data", data, "--labels", f"{google.url}/none")
-    assert told["images"] == 20
-    assert [(each["setting"], each["why"]) for each in told["to_set"] if each["setting"] == "labels"] == [
-        ("labels", "nothing is there")
-    ]
+    found = convert(config, Given(data=f"{google.url}/tf/data.record", labels=f"{google.url}/none"))
+    assert found.images == 20
+    assert [each.why for each in found.to_set if each.setting == "labels"] == ["nothing is there"]
