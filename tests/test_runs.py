@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,16 @@ def test_a_run_that_is_kept_in_a_bucket_lies_on_the_disk_and_says_where(tmp_path
     assert run.bucket == f"gs://photos/watched/{run.name}"
     assert runs.find("last").path == run.path
     assert runs.folder_for("s3://photos/../../etc") == tmp_path / "unstall" / "buckets" / "s3" / "photos" / "etc"
+
+
+@pytest.mark.parametrize("place", ["gs://", "gs:///runs", "ftp://host/runs"])
+def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """`gs://$BUCKET/runs` of a variable that is not set; inside a program nothing may be raised for it."""
+    monkeypatch.setenv("UNSTALL_HOME", place)
+    with pytest.raises(WrongInput, match=f"UNSTALL_HOME: expected a folder, .* Received: '{place}'"):
+        runs.home()
+    made = runs.create("train").path
+    assert made.is_relative_to(tempfile.gettempdir())
+    made.rmdir()

@@ -7,6 +7,7 @@ UnstallError            1
 ├── NotPermitted        4   the system refuses; says which permission is missing and how to give it
 ├── NotInstalled        5   an optional package is missing; says the command that installs it
 └── BucketFailed        6   a bucket cannot be reached, read or written; says which, what of it, and why
+    └── NoSuchBucket    6   there is none of this name
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ class BucketFailed(UnstallError):
     """No OSError: that a bucket cannot be reached is no defect of one of its files, and must not be taken for one."""
 
     exit_code = 6
+
+
+class NoSuchBucket(BucketFailed):
+    pass
 
 
 def attempt(make: Callable[[], T], failed: Callable[[Exception], T]) -> T:

@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.errors import NoSuchRun, WrongInput
+from unstall.errors import BucketFailed, NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
 from unstall.membership import told_by
 
@@ -28,11 +29,17 @@ SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
 WORKERS = "workers"  # the folder of those that are not the first
 _BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def home() -> Path:
-    """Where runs are kept, on the disk."""
+    """Where runs are kept, on the disk. WrongInput where UNSTALL_HOME names no bucket, as gs:///runs of a variable not set."""
     explicit = os.environ.get("UNSTALL_HOME")
+    if explicit and _SCHEME.match(explicit) and not _BUCKET.fullmatch(explicit):
+        raise WrongInput(
+            f"UNSTALL_HOME: expected a folder, gs://BUCKET/FOLDER or s3://BUCKET/FOLDER. Received: '{explicit}'. "
+            "Was a variable in it that is not set?"
+        )
     if explicit:
         return folder_for(explicit)
     return _state() / "runs"
@@ -252,8 +259,8 @@ def create(label: str) -> RunFolder:
     """A new folder, named by time and label. Falls back to a temporary folder where home cannot be written."""
     name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label) + _own_name()
     for number in range(100):
-        folder = home() / (name if number == 0 else f"{name}-{number + 1}")
         try:
+            folder = home() / (name if number == 0 else f"{name}-{number + 1}")
             folder.mkdir(parents=True, exist_ok=False)
             run = RunFolder(folder)
             if bucket_home():
@@ -261,7 +268,7 @@ def create(label: str) -> RunFolder:
             return run
         except FileExistsError:
             continue
-        except OSError:
+        except (OSError, WrongInput):
             break
     return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
 
@@ -287,22 +294,47 @@ def find(name: str) -> RunFolder:
             raise NoSuchRun(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
         return RunFolder(as_path.resolve())
     runs = list_runs()
+    if bucket_home() and not any(run.name == name for run in runs):
+        runs = _with_those_of_other_machines(runs)
     if name == "last" and runs:
-        return runs[-1]
+        return _brought(runs[-1])
     matches = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if len(matches) == 1:
-        return matches[0]
+        return _brought(matches[0])
     if len(matches) > 1:
         raise NoSuchRun(
             f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
         )
-    if bucket_home() and name != "last":
-        from unstall.storage.fetching import fetched_run
-
-        return fetched_run(f"{bucket_home()}/{name}")
+    where = bucket_home() or home()
     if not runs:
-        raise NoSuchRun(f"There is no run '{name}', nor any other in {home()}. Start one: unstall run -- python train.py")
+        raise NoSuchRun(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
     recent = ", ".join(run.name for run in runs[-3:])
     raise NoSuchRun(
-        f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {home()}: {recent}."
+        f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {where}: {recent}."
     )
+
+
+def _with_those_of_other_machines(runs: list[RunFolder]) -> list[RunFolder]:
+    """That lie in the bucket in which runs are kept; on the disk there need be nothing of them yet."""
+    from unstall.storage.fetching import run_names
+
+    try:
+        names = run_names(bucket_home())
+    except BucketFailed as error:
+        if not runs:
+            raise
+        sys.stderr.write(f"unstall: {error} Only the runs on this disk are looked at.\n")
+        return runs
+    others = set(names) - {run.name for run in runs}
+    return sorted([*runs, *(RunFolder(home() / name) for name in others)], key=lambda run: run.name)
+
+
+def _brought(run: RunFolder) -> RunFolder:
+    """As the bucket has it now, where it is one of another machine."""
+    if not bucket_home():
+        return run
+    from unstall.storage.fetching import fetched_run
+    from unstall.storage.mirroring import is_copy
+
+    is_of_this_machine = run.path.exists() and not is_copy(run)
+    return run if is_of_this_machine else fetched_run(f"{bucket_home()}/{run.name}")

@@ -11,7 +11,9 @@ import pytest
 
 from tests.board.writing import Written, finished, stuck, training
 from unstall.board.catalogue import Catalogue
-from unstall.board.living import is_live
+from unstall.board.living import is_live, late_s
+from unstall.runs import RunFolder
+from unstall.storage.mirroring import MARK
 
 
 @pytest.fixture
@@ -106,3 +108,12 @@ def test_a_run_goes_on_while_its_journal_grows_or_its_program_is_there(tmp_path:
 def test_a_process_that_began_after_the_run_is_another_one_with_the_same_number() -> None:
     now = time.time()
     assert not is_live([], now - 200, now - 86400 * 365, os.getpid(), now)
+
+
+def test_a_copy_of_a_run_in_a_bucket_is_seen_later_and_has_no_process_here(tmp_path: Path) -> None:
+    now = time.time()
+    run = RunFolder(tmp_path)
+    assert late_s(run) == 0
+    (tmp_path / MARK).touch()
+    assert is_live([], now - 20, now + 500, os.getpid(), now, late_s(run))
+    assert not is_live([], now - 40, now + 500, os.getpid(), now, late_s(run))

@@ -54,7 +54,10 @@ def test_a_folder_is_followed_until_all_have_ended(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, worker, LOADS if worker == 2 else REDUCES, of=3) for worker in range(3)]
     target = tmp_path.parent / "told.json"
     process = subprocess.Popen(
-        [*UNSTALL, "diagnose", str(tmp_path), "--follow", "--json", str(target)], stdout=subprocess.PIPE, text=True
+        [*UNSTALL, "diagnose", str(tmp_path), "--follow", "--json", str(target)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     for worker, run in enumerate(runs):
         cause = "generator_blocked" if worker == 2 else "collective_stuck"
@@ -64,8 +67,8 @@ def test_a_folder_is_followed_until_all_have_ended(tmp_path: Path) -> None:
         time.sleep(0.1)
     for run in runs:
         write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, f"unstall: all runs in {tmp_path} have ended.\n")
     assert "held by   worker 2 (host-2): generator_blocked at loader.py:12; 2 wait" in out
     told = json.loads(target.read_text())["crews"]
     assert [(holder["worker"], holder["kind"]) for holder in told[0]["holders"]] == [(2, "elsewhere")]

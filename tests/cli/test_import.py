@@ -23,7 +23,7 @@ def test_settings_and_report_are_written_and_what_is_not_as_it_was_is_shown(tmp_
     done = call("import", "tfod", config, str(out))
     assert done.returncode == 0, done.stderr
     assert "sync_replicas: true" in done.stdout and "to be set: data" in done.stdout
-    assert f"Next: unstall train --config {out / 'unstall.toml'}" in done.stdout
+    assert f"Next, once the paths are set: unstall train --config {out / 'unstall.toml'}" in done.stdout
     assert "| `train_config.sync_replicas` | `true` | left out |" in (out / "import.md").read_text(encoding="utf-8")
     settings = call("train", "--config", str(out / "unstall.toml"), "--show-settings", "--json", "-")
     assert settings.returncode == 0, settings.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,3 +100,36 @@ def test_the_command_says_it_and_hides_the_token(here: Google) -> None:
 def test_read_only_is_about_a_bucket() -> None:
     done = call("cloud", "check", "--read-only")
     assert done.returncode == 2 and "--read-only: expected together with --bucket" in done.stderr
+
+
+# --- what is not as it should be ---
+
+
+def test_a_server_that_can_not_be_one_is_said_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCE_METADATA_HOST", "not a host")
+    found = checking.checked(None)
+    assert not found["is_google"]
+    assert found["why_not"] == "GCE_METADATA_HOST: expected HOST or HOST:PORT of a metadata server. Received: 'not a host'"
+
+
+@pytest.mark.parametrize("odd", [7, [{"limit": 4}], [{"metric": "X", "limit": []}]])
+def test_quotas_of_another_form_are_unknown(here: Google, odd: Any) -> None:
+    here.quotas = odd
+    told = checking.checked(None)["quotas"]
+    assert told["seen"] == [] and "not what was expected" in told["why_not"]
+
+
+def test_whoever_signed_in_is_found_where_gcloud_is_told_to_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "mine"))
+    assert checking._keys() == []
+    key = tmp_path / "mine" / "application_default_credentials.json"
+    key.parent.mkdir()
+    key.write_text("{}")
+    assert checking._keys() == [str(key)]
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with pytest.raises(WrongInput, match="has the variable NOT_SET, which is not set"):
+        reach.tried("gs://$NOT_SET/runs")

@@ -149,9 +149,31 @@ def test_the_command_names_the_cheapest_for_the_shapes(tmp_path: Path, monkeypat
     plain = as_json("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64")
     assert plain["chosen"]["machine"] == "e2-standard-4" and plain["cost"] is None
     done = call("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64", COLUMNS="160")
-    assert "the cheapest that fits: e2-standard-4, 0.13 USD/h" in done.stdout and "input: unknown" in done.stdout
+    assert f"the cheapest that fits: e2-standard-4, 0.13 USD/h at the price of {TABLE.taken_on}" in done.stdout
+    assert "input: unknown" in done.stdout
 
 
 def test_a_wrong_table_is_refused_before_anything_is_planned() -> None:
     done = call("cloud", "plan", "--prices", "absent.json")
     assert done.returncode == 2 and "Cannot read the table of machines 'absent.json'" in done.stderr
+
+
+def test_old_prices_are_said_to_be_old_and_fresh_ones_are_not() -> None:
+    import io
+
+    from rich.console import Console
+
+    from unstall.report.cloud_plan_text import show_plan
+
+    def shown(age_days: int) -> str:
+        table = {**TABLE.said(), "age_days": age_days}
+        plain = {
+            "model": "ssd_tiny", "batch_size": 8, "is_spot": False, "images_per_s": None, "table": table, "offers": [],
+            "input": Input(why_not="none").as_plain(), "chosen": None, "cost": None,
+        }  # fmt: skip
+        out = io.StringIO()
+        show_plan(plain, Console(file=out, width=200))
+        return out.getvalue()
+
+    assert "these prices are 20 months old; put yours in their place: --prices FILE" in shown(619)
+    assert "old" not in shown(10)

@@ -128,7 +128,7 @@ def test_on_a_machine_of_googles_project_and_region_are_its_own(here: Google, mo
         (["--machine", "g2-standard-8", "--region", "Iowa"], "--region: expected a region, as in us-central1. Received: 'Iowa'"),
         (["--machine", "g2-standard-8", "--out", "/tmp/run"], "--out: expected gs://BUCKET/FOLDER"),
         (["--machine", "g2-standard-8", "--out", "gs://bucket"], "--out: expected a folder in the bucket"),
-        (["--machine", "g2-standard-8", "--name", "My Job"], "--name: expected small letters"),
+        (["--machine", "g2-standard-8", "--name", "My Job"], "expected small letters"),
         (["--machine", "g2-standard-8", "--write", "request.txt"], "--write: expected a name that ends with .yaml or .json"),
         (
             ["--machine", "g2-standard-8", "--workers", "2", "--batch-size", "8", "--backend", "torch"],
@@ -257,14 +257,12 @@ def test_without_the_client_library_its_command_is_said(tmp_path: Path) -> None:
 
 def test_a_train_job_is_what_kubeflows_models_read_back() -> None:
     api = pytest.importorskip("kubeflow_trainer_api.models", reason="needs pip install 'unstall[cloud-test]'")
-    plain = kubeflow.train_job(
-        a_job(workers=4, machines=2, is_spot=True, hours=1, service_account="trainer"), "team", cards=2, cpus=8
-    )
+    plain = kubeflow.train_job(a_job(workers=4, machines=2, is_spot=True, hours=1, service_account="trainer"), "team", cards=2)
     read = api.TrainerV1alpha1TrainJob.from_dict(json.loads(json.dumps(plain)))
     assert read is not None and read.to_dict() == plain  # a field that it does not know would be lost
     trainer = plain["spec"]["trainer"]
     assert (trainer["numNodes"], trainer["command"]) == (2, ["unstall", "train"])
-    assert trainer["resourcesPerNode"]["limits"] == {"nvidia.com/gpu": "2", "cpu": "8"}
+    assert trainer["resourcesPerNode"]["limits"] == {"nvidia.com/gpu": "2"}
     assert trainer["env"] == [{"name": "UNSTALL_WORKERS_EACH", "value": "2"}]
 
 
@@ -276,3 +274,29 @@ def test_kubeflow_needs_no_project_and_the_file_is_for_kubectl(tmp_path: Path) -
     done = call("cloud", "submit", *options, *WHAT, "--workers", "2", "--batch-size", "8")
     assert done.returncode == 0 and f"kubectl apply -f {kept}" in done.stdout
     assert yaml.safe_load(kept.read_text())["spec"]["trainer"]["numNodes"] == 2
+
+
+# --- wishes that do not fit ---
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"name": "First_Run"}, r"--name \(without it, the last part of --out\): expected small letters.* Received: 'First_Run'"),
+        ({"out": "s3://bucket/runs/first"}, "--out: expected gs://BUCKET/FOLDER, .* Received: 's3://bucket/runs/first'"),
+    ],
+)
+def test_a_job_of_vertex_that_could_not_run_is_refused(changed: dict[str, str], said: str) -> None:
+    usual = {"name": "first", "region": "us-central1", "out": "gs://bucket/runs/first"}
+    wishes.refuse_unfit("vertex", usual)
+    with pytest.raises(WrongInput, match=said):
+        wishes.refuse_unfit("vertex", {**usual, **changed})
+
+
+def test_a_pod_may_have_its_run_in_another_bucket() -> None:
+    wishes.refuse_unfit("kubeflow", {"name": "first", "region": "", "out": "s3://bucket/runs/first"})
+
+
+def test_a_known_machine_may_be_asked_for_with_another_card() -> None:
+    found = wishes.machine_of("g2-standard-8", machines.table(), "NVIDIA_TESLA_T4", None)
+    assert (found.cards, found.accelerator) == (1, "NVIDIA_TESLA_T4")

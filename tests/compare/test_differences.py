@@ -235,3 +235,10 @@ def test_a_package_that_only_another_one_needs_can_change_nothing() -> None:
     versions = {**record()["versions"], "python-dateutil": "2.9.0"}
     found = the_only(record(versions=versions), record(versions={**versions, "python-dateutil": "4.0.0"}))
     assert (found.words, found.touches) == ("python-dateutil 2.9.0 → 4.0.0", frozenset())
+
+
+def test_a_setting_of_the_run_that_is_one_of_its_optimizer_is_told_once() -> None:
+    before, after = (
+        record(settings={"model": "ssd_tiny", "warm_up_steps": steps}, optimizer={"warm_up_steps": steps}) for steps in (100, 4)
+    )
+    assert (the_only(before, after).name, the_only(before, after).detail) == ("learning_rate", "warm_up_steps")

@@ -10,6 +10,7 @@ from unstall.journal.events import (
     Event,
     HostSampled,
     MembershipSeen,
+    ProcessEnded,
     RunStarted,
     StallBegan,
     StepsEnded,
@@ -100,3 +101,28 @@ def test_of_two_trainings_at_one_address_the_newest_counts(tmp_path: Path) -> No
     roster = Roster(tmp_path)
     roster.look()
     assert [sorted(each.run for each in crew) for crew in roster.crews()] == [["run-5", "run-6"]]
+
+
+def test_through_a_bucket_nobody_is_called_silent_so_soon(tmp_path: Path) -> None:
+    begin(tmp_path)
+    roster = Roster(tmp_path, late_s=15)
+    roster.look(now=100)
+    for number in (0, 2):
+        write(tmp_path, number, "watcher", STALL, VerdictReached(at=T0 + 111, cause="collective_stuck"))
+    roster.look(now=112)
+    assert not roster.holding(now=112)
+    assert [holder.sighting.run for _, holding in roster.holding(now=126) for holder in holding.holders] == ["run-1"]
+    roster.excuse(60)  # nobody could look for so long
+    assert not roster.holding(now=126)
+
+
+def test_a_folder_beside_the_runs_does_not_keep_them_from_having_ended(tmp_path: Path) -> None:
+    begin(tmp_path, count=2)
+    (tmp_path / "notes").mkdir()
+    roster = Roster(tmp_path)
+    roster.look(now=1)
+    assert not roster.have_all_ended
+    for number in range(2):
+        write(tmp_path, number, "watcher", ProcessEnded(at=T0 + 200, exit_code=0))
+    roster.look(now=2)
+    assert roster.have_all_ended

@@ -12,7 +12,7 @@ from PIL import Image
 from tests.diagnosis.builders import stuck
 from unstall.diagnosis.diagnose import diagnose
 from unstall.report.html import render_run
-from unstall.report.learned import MOST_PICTURE_BYTES, as_data, pictures, score, settings
+from unstall.report.learned import MOST_PICTURE_BYTES, as_data, pictures, places, score, settings
 from unstall.report.timeline import of_journal
 from unstall.report.whole import tell_whole
 from unstall.runs import RunFolder
@@ -95,3 +95,11 @@ def test_what_is_no_picture_is_left_out(run: RunFolder) -> None:
     assert [as_data(path) for path in pictures(run)] == [None, None]
     assert as_data(str(run.path / "nowhere.png")) is None
     assert "What is there, and what it finds" not in page(run)
+
+
+def test_where_a_run_lies_is_told_with_its_bucket(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.best_weights_path.write_bytes(b"")
+    assert places(run) == [("best weights", str(run.best_weights_path))]
+    run.keep_in("gs://photos/runs/first")
+    assert places(run)[1:] == [("all of it", "gs://photos/runs/first")]

@@ -20,7 +20,7 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 class Fault:
     """What happens to the next requests that fit."""
 
-    kind: str  # status | reset | stall | cut (half of the answer, then silence) | slow | late
+    kind: str  # status | reset | lost (done, and reset before the answer) | stall | cut (half of it, then silence) | slow | late
     times: int = 10**9
     status: int = 503
     body: bytes = b""
@@ -109,11 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None and fault.kind == "status":
             return self._answer(fault.status, {}, fault.body)
         if fault is not None and fault.kind == "reset":
-            linger = struct.pack("ii", 1, 0)  # closing then sends a reset
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            self.connection.close()
-            self.close_connection = True
-            return None
+            return self._reset()
         if fault is not None and fault.kind == "stall":
             return self._say_nothing()
         if fault is not None:
@@ -121,6 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self._is_taken():
             return self._answer(412, {}, b'{"error": {"code": 412, "message": "conditionNotMet"}}')
         status, headers, answer = self._asked(body)
+        if fault is not None and fault.kind == "lost":
+            return self._reset()
         if fault is not None and fault.kind == "cut" and self.command == "GET":
             self._head(status, headers, len(answer))
             self.wfile.write(answer[: len(answer) // 2])
@@ -132,6 +130,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: object) -> None:
         return
+
+    def _reset(self) -> None:
+        linger = struct.pack("ii", 1, 0)  # closing then sends a reset
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.connection.close()
+        self.close_connection = True
 
     def _say_nothing(self) -> None:
         self.owner.ended.wait(60)

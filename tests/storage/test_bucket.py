@@ -10,10 +10,12 @@ import pytest
 
 from tests.storage.conftest import Place
 from tests.storage.proxy import EXPIRED_AMAZON, EXPIRED_GOOGLE
-from unstall.errors import BucketFailed
+from unstall.cloud import reach
+from unstall.errors import BucketFailed, NoSuchBucket
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_file import PART_BYTES
 from unstall.storage.bucket_path import BucketPath
+from unstall.storage.kept_files import is_wanted
 from unstall.storage.trying import Taken
 
 
@@ -144,3 +146,43 @@ def test_many_are_worked_on_at_once_and_come_in_order() -> None:
     assert next(results) == 0
     assert len(held) <= 10
     assert list(results) == [2 * each for each in range(1, 100)]
+
+
+# --- what must be new ---
+
+
+def test_what_must_be_new_is_not_overwritten(place: Place) -> None:
+    path = place.path("settings.toml")
+    with path.open("x", encoding="utf-8") as file:
+        file.write("first")
+    with pytest.raises(FileExistsError, match="there is such an object already"), path.open("x") as file:
+        file.write("second")
+    assert path.read_text() == "first"
+
+
+def test_an_answer_that_was_lost_is_no_other_writer(google: Place) -> None:
+    """It was written, and the connection broke before that was said: the second attempt finds its own."""
+    google.proxy.fault(kind="lost", times=1, method="POST")
+    with google.path("settings.toml").open("xb") as file:
+        file.write(b"ours")
+    assert google.path("settings.toml").read_bytes() == b"ours"
+
+
+def test_nor_is_it_for_an_object_whose_name_nobody_else_knows(place: Place) -> None:
+    place.proxy.fault(kind="lost", times=1, method="PUT" if place.scheme == "s3" else "POST")
+    assert all(each.works for each in reach.tried(place.url))
+
+
+def test_nothing_can_be_written_to_a_bucket_that_is_not_there(place: Place) -> None:
+    from unstall.storage import located
+
+    nowhere = f"{place.scheme}://no-such-bucket-{place.name}/x"
+    with pytest.raises(NoSuchBucket, match=f"{nowhere} cannot be written: there is no such bucket"):
+        located(nowhere).write_bytes(b"x")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "a//b", "../x", "workers/../../x", "lock", "kept-in.txt", "journal/x", ""])
+def test_names_that_no_run_has_are_not_fetched(name: str) -> None:
+    """A bucket may be written by others: nothing in it leads out of the folder of the run."""
+    assert not is_wanted(name)
+    assert is_wanted("story.json") and is_wanted("workers/1/story.json")

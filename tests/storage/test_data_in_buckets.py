@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.test_cli import call
 from tests.data.making import picture, put
 from tests.preflight.contexts import context
 from tests.storage.conftest import Place
@@ -27,6 +28,7 @@ from unstall.preflight.answers import Refuses
 from unstall.preflight.checks import bucket_speed, paths
 from unstall.storage import located
 from unstall.storage.copying import put_folder, whole_at
+from unstall.training.fingerprint import fingerprint_of
 
 COUNT = 12
 
@@ -154,3 +156,22 @@ def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path
     google.proxy.seen.clear()
     described(f"{google.url}/best.safetensors")
     assert not [path for _, path in google.proxy.seen if "alt=media" in path]
+
+
+def test_a_training_does_not_ask_for_each_image_before_it_begins(amazon: Place, on_disk: dict[str, Path]) -> None:
+    """Its fingerprint has the bytes of all images: by a listing, as each request takes as long as the way there."""
+    data, here = formats.read(in_bucket(amazon, on_disk["coco"])), formats.read(on_disk["coco"])
+    amazon.proxy.seen.clear()
+    found = fingerprint_of(data)
+    assert len(amazon.proxy.seen) == 1
+    assert found["bytes"] == fingerprint_of(here)["bytes"] > 0
+    assert found["storage"] == {"kind": "s3", "device": amazon.name, "is_remote": True, "is_rotational": None}
+
+
+def test_the_embedded_data_set_is_written_to_a_bucket(google: Place, on_disk: dict[str, Path]) -> None:
+    size = ["--images", str(COUNT), "--size", "64x64"]
+    done = call("data", "shapes", f"{google.url}/shapes", *size)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(formats.read(google.path("shapes")).examples) == COUNT
+    again = call("data", "shapes", f"{google.url}/shapes", *size)
+    assert (again.returncode, "is not empty" in again.stderr) == (2, True)

@@ -13,6 +13,7 @@ from tests.storage import emulators
 from unstall.errors import WrongInput
 from unstall.storage import is_bucket, located
 from unstall.storage.bucket_path import BucketPath
+from unstall.storage.places import spelled_out
 
 
 def test_a_path_on_a_disk_stays_a_path_on_a_disk(tmp_path: Path) -> None:
@@ -100,3 +101,12 @@ def test_the_clients_of_buckets_load_no_framework(scheme: str) -> None:
     variables = {**os.environ, "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_place_in_a_bucket_has_one_name_however_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUCKET", "photos")
+    assert spelled_out("gs://$BUCKET/runs/") == "gs://photos/runs"
+    assert spelled_out("$BUCKET/runs") == "$BUCKET/runs" and spelled_out(None) is None
+    monkeypatch.delenv("BUCKET")
+    with pytest.raises(WrongInput, match="BUCKET, which is not set"):
+        spelled_out("gs://$BUCKET/runs")

@@ -103,6 +103,16 @@ def test_the_manifest_comes_last_and_old_ones_go_by_theirs_first(amazon: Place, 
     assert complete(target_of(amazon) / "checkpoints") == ["step-000000020"]
 
 
+def test_a_bucket_is_asked_for_nothing_while_no_checkpoint_is_new(amazon: Place, tmp_path: Path) -> None:
+    """It is looked for each second, for days."""
+    kept = KeptCheckpoints(tmp_path, target_of(amazon), nothing)
+    checkpoint(tmp_path, 10)
+    kept.keep()
+    amazon.proxy.seen.clear()
+    kept.keep()
+    assert amazon.proxy.seen == []
+
+
 def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Place, tmp_path: Path) -> None:
     ours, theirs = (KeptCheckpoints(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
     checkpoint(tmp_path / "theirs", 10, b"theirs")
@@ -311,3 +321,10 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
     run = begin(Settings(workers=2), None, place, {})
     assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
     assert fetched_run(place).read_settings()["workers"] == 2
+
+
+def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:
+    """A run that was watched, say: two runs in one place would be read as one."""
+    google.path("runs/first/journal/events-inside-7.jsonl/000000000000000").write_bytes(b"{}\n")
+    with pytest.raises(WrongInput, match="--out: expected a folder that is empty or not there yet"):
+        begin(Settings(), None, f"{google.url}/runs/first", {})

@@ -106,7 +106,7 @@ def test_what_else_a_training_has() -> None:
     train = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 40 use_bfloat16: true sync_replicas: true freeze_variables: 'x'"
     found = converted(written(train=train))
     assert (found.settings["clip_norm"], found.settings["most_boxes"], found.settings["precision"]) == (5.0, 40, "bfloat16")
-    assert "one process computes the whole batch" in row_of(found, "sync_replicas").why
+    assert "every update is of the whole batch" in row_of(found, "sync_replicas").why
     assert "trainable_stages" in row_of(found, "freeze_variables").why
 
 

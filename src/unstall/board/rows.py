@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.board.glance import ENDED_STATES, Glance
-from unstall.board.living import FRESH_S, is_live
+from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail
 from unstall.report import learned
@@ -52,6 +52,7 @@ class Reader:
         except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
         self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
+        self.sighting.late_s = late_s(self.run)
         self.row["crew"] = crew_of(self.sighting)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"}
         return self.row
@@ -72,7 +73,7 @@ class Reader:
             return {**_nothing_known(self.run, newest), **about_to}
         started = glance.started
         pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
-        live = is_live(journals, newest, began, pid, now)
+        live = is_live(journals, newest, began, pid, now, late_s(self.run))
         return self._of_glance(now, newest, live)
 
     def _read_story(self) -> None:

@@ -17,9 +17,11 @@ from types import FrameType
 
 from unstall.board import process
 from unstall.board.access import Door, chosen_token
+from unstall.board.feeding import feed
 from unstall.board.process import Board
 from unstall.board.server import Desk, Server
 from unstall.errors import NotPermitted, WrongInput
+from unstall.storage.mirroring import Mirror
 
 HOST = "127.0.0.1"
 PORT = 8750
@@ -39,8 +41,9 @@ class Wanted:
         return self.port is not None or self.token is not None or self.host != HOST
 
 
-def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None]) -> None:
-    """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done."""
+def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
+    """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
+    `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
         raise WrongInput(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
     with process.alone_with(folder) as is_alone:
@@ -54,7 +57,7 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None]) -> 
             process.register(board)
             try:
                 tell(board, True)
-                _answer(server, wanted.idle_hours)
+                _answer(server, wanted.idle_hours, mirror)
             finally:
                 process.unregister(board)
     return None
@@ -98,7 +101,7 @@ def _bound(wanted: Wanted, desk: Desk) -> Server:
     raise WrongInput(f"{taken} by another program. Another one: --port NUMBER; --port 0 takes any that is free.")
 
 
-def _answer(server: Server, idle_hours: float | None) -> None:
+def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> None:
     """In threads of its own; this one waits for a signal, for nobody to look any more, or for the folder to be removed."""
     ended = threading.Event()
 
@@ -110,10 +113,19 @@ def _answer(server: Server, idle_hours: float | None) -> None:
     answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
     answering.start()
     threading.Thread(target=server.desk.catalogue.look, name="unstall-first-look", daemon=True).start()  # while the browser opens
+    if mirror is not None:
+        fed = (mirror, lambda: server.desk.asked_at, ended, _say)
+        threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
     while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
         if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
             break
+    ended.set()
     server.shutdown()
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"unstall: board: {line}\n")
 
 
 def open_browser(address: str) -> None:

@@ -1,9 +1,9 @@
 """Show all runs live in the browser: unstall board
 
 A list of the runs with their state, progress, time left and last verdict; what is stuck stands at the top. A click leads to
-the page of a run, which follows it. FOLDER holds the runs; without it, those of `unstall runs`. The board only reads. It
-listens on this machine alone; with --host anywhere else it asks for a token, which is made unless one is given. `unstall run
---board` starts it by itself.
+the page of a run, which follows it. FOLDER holds the runs, on a disk or in a bucket; without it, those of `unstall runs`. The
+board only reads. It listens on this machine alone; with --host anywhere else it asks for a token, which is made unless one is
+given. `unstall run --board` starts it by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("board", help=__doc__)
-@click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[FOLDER]")
+@click.argument("folder", required=False, metavar="[FOLDER]")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Where it listens; anywhere but on loopback a token is asked for."
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--stop", is_flag=True, help="End the board of this folder.")
 @json_option("where it is")
 def command(
-    folder: Path | None,
+    folder: str | None,
     host: str,
     port: int | None,
     token: str | None,
@@ -47,17 +47,21 @@ def command(
     from unstall.board.serving import PORT, Wanted, open_browser, serve
     from unstall.report import json
     from unstall.report.text import console
+    from unstall.storage import is_bucket
+    from unstall.storage.mirroring import mirror_of
 
-    if folder is None:
-        folder = runs.home()
-        folder.mkdir(parents=True, exist_ok=True)
     json.refuse_unwritable(json_target)
+    place = folder or runs.bucket_home()
+    mirror = mirror_of(place) if is_bucket(place) else None
+    path = mirror.folder if mirror is not None else Path(folder) if folder else runs.home()
+    if mirror is not None or folder is None:
+        path.mkdir(parents=True, exist_ok=True)
     if stop:
-        ended = process.stop(folder)
+        ended = process.stop(path)
         if json_target:
             json.write(process.plain(ended, is_new=False), json_target)
         if json_target != "-":
-            console().print(f"The board of {folder} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
+            console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def tell(board: Board, is_new: bool) -> None:
@@ -71,4 +75,4 @@ def command(
         if not no_browser:
             open_browser(board.address())
 
-    serve(folder, Wanted(host, port, token, idle_hours), tell)
+    serve(path, Wanted(host, port, token, idle_hours), tell, mirror)

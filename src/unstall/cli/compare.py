@@ -7,7 +7,6 @@ memory, time and loss; what nothing explains is said. Of two runs of `unstall tr
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,15 +20,16 @@ if TYPE_CHECKING:
 @click.command("compare", help=__doc__)
 @click.argument("run_a", metavar="A")
 @click.argument("run_b", required=False, metavar="[B]")
-@click.option("--html", type=click.Path(path_type=Path), metavar="PATH", help="Write a page, with the curves over each other.")
+@click.option("--html", metavar="PATH", help="Write a page, with the curves over each other.")
 @click.option("--quick", is_flag=True, help="Plan nothing: memory by arithmetic over what was recorded.")
 @json_option("the comparison")
-def command(run_a: str, run_b: str | None, html: Path | None, quick: bool, json_target: str | None) -> None:
+def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_target: str | None) -> None:
     from unstall.compare import comparison, planned
     from unstall.compare.record import record_of
     from unstall.report import compare_page, compare_text, json
     from unstall.report.plan_text import told_before
     from unstall.report.progress import shown_progress
+    from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     older, newer = _both(run_a, run_b)
@@ -38,10 +38,10 @@ def command(run_a: str, run_b: str | None, html: Path | None, quick: bool, json_
         plan = planned.planner(before, after, told_before(progress))
         plain = comparison.told(before, after) if quick else comparison.told(before, after, plan)
     if html is not None:
-        compare_page.write(plain, html)
+        compare_page.write(plain, located(html))
     answer(plain, json_target, compare_text.show)
     if html is not None and json_target != "-":
-        click.echo(str(html))
+        click.echo(html)
 
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:

@@ -1,6 +1,7 @@
 """Say again what was wrong with a run, or with several workers together: unstall diagnose RUN…
 
-RUN is a name from `unstall runs`, the beginning of one, a run folder, or a folder that holds several; without it, the last run.
+RUN is a name from `unstall runs`, the beginning of one, a run folder, or a folder that holds several, also in a bucket (gs://,
+s3://); without it, the last run.
 Several runs that are workers of one training (the same coordinator or addresses, at the same time) are read together: where
 each of them is, who holds the others, and what only shows among them. A run that belongs to none of the others is told by itself.
 """
@@ -23,16 +24,21 @@ if TYPE_CHECKING:
 
 @click.command("diagnose", help=__doc__)
 @click.argument("run", nargs=-1, metavar="[RUN]...")
-@click.option("--follow", is_flag=True, help="Of one folder: go on looking, and say who holds the others as soon as one does.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Of one folder, also in a bucket: go on looking, and say who holds the others as soon as one does.",
+)
 @json_option("the story")
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
     from unstall.crew.reading import found_runs
     from unstall.errors import WrongInput
+    from unstall.storage import is_bucket
 
     if follow:
-        if len(run) != 1 or not Path(run[0]).is_dir():
+        if len(run) != 1 or not (is_bucket(run[0]) or Path(run[0]).is_dir()):
             raise WrongInput(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
-        _follow(Path(run[0]), json_target)
+        _follow(run[0], json_target)
         return
     runs = found_runs(run or ("last",))
     if len(runs) == 1 and not _holds_several(runs[0]):
@@ -114,11 +120,12 @@ def _show(plain: dict[str, Any], out: Any) -> None:
         out.print()
 
 
-def _follow(folder: Path, json_target: str | None) -> None:
+def _follow(folder: str, json_target: str | None) -> None:
     from unstall.cli import answer
-    from unstall.crew.following import follow
+    from unstall.crew.following import follow, follow_bucket
     from unstall.report.crew_story import tell_crew
     from unstall.report.progress import shown_progress
+    from unstall.storage import is_bucket
 
     told: list[dict[str, Any]] = []
 
@@ -136,7 +143,12 @@ def _follow(folder: Path, json_target: str | None) -> None:
                 )
 
         try:
-            follow(folder, tell, see)
+            if is_bucket(folder):
+                follow_bucket(folder, tell, see, lambda line: click.echo(f"unstall: {line}", err=True))
+            else:
+                follow(Path(folder), tell, see)
+            nobody = "" if told else "; none was seen to hold the others"
+            click.echo(f"unstall: all runs in {folder} have ended{nobody}.", err=True)
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:

@@ -50,7 +50,7 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
         suggested.add("labels", _plain_path(labels))
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {shlex.quote(out)}"
     recipe = recipe_of(suggested.values["model"])
-    _write(Path(out), settings_file.written(suggested.values, suggested.why, head, recipe))
+    _write(located(out), settings_file.written(suggested.values, suggested.why, head, recipe))
     plain = {
         "file": out,
         "settings": suggested.values,

@@ -53,6 +53,8 @@ def command(
     from unstall.errors import WrongInput
     from unstall.report.runs import show, show_last_good
 
+    if not prune:
+        _bring_those_of_other_machines()
     rows = [(run, read_row(run)) for run in runs.list_runs()]
     if last_good is not None:
         found = choosing.last_good([row for _, row in rows], last_good)
@@ -75,6 +77,22 @@ def command(
     return answer(listed, json_target, show)
 
 
+def _bring_those_of_other_machines() -> None:
+    """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
+    from unstall import runs
+    from unstall.errors import BucketFailed
+    from unstall.report.progress import shown_progress
+    from unstall.storage.mirroring import bring_home
+
+    try:
+        with shown_progress() as progress:
+            bring_home(progress)
+    except BucketFailed as error:
+        if not runs.list_runs():
+            raise
+        click.echo(f"unstall: {error} Only the runs on this disk are listed.", err=True)
+
+
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row of the board, with what scripts ask for first."""
     verdict = row["verdict"] or {}
@@ -92,6 +110,7 @@ class How:
 
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str | None) -> None:
+    from unstall import runs
     from unstall.board import pruning
     from unstall.report.runs import show_doomed
     from unstall.report.text import console
@@ -105,6 +124,8 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str 
     if not how.dry_run and doomed and not how.yes:
         show_doomed(told, console("stderr"))
         _agreed(len(doomed))
+    if doomed and runs.bucket_home():
+        click.echo(f"unstall: what lies in {runs.bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
         gone = pruning.prune(doomed, lambda line: click.echo(f"unstall: {line}", err=True))
         told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}

@@ -63,10 +63,12 @@ def command(
     from unstall.scale import engines
     from unstall.settings_options import given
     from unstall.settings_sources import Resolved, resolve
+    from unstall.storage.places import spelled_out
     from unstall.supervisor import beginning
     from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
 
     json.refuse_unwritable(json_target)
+    out, resume = spelled_out(out), spelled_out(resume)
     if models:
         return _print_models(json_target)
     options = given(settings)

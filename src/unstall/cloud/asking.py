@@ -21,7 +21,7 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     in_file = wishes.in_file(*settings_file.read_cloud(config)) if config else {}
     found = wishes.values(engine, options, in_file)
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
-    wishes.refuse_unfit(found)
+    wishes.refuse_unfit(engine, found)
     machine = _machine(found["machine"], options)
     cards = machine.cards if machine is not None else int(options["cards"] or 0)
     workers = resolved.settings.workers

@@ -11,7 +11,7 @@ from unstall.cloud.metadata import Machine, NoAnswer, machine
 from unstall.supervisor import notice
 
 KEY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
-WELL_KNOWN_KEY = Path("gcloud") / "application_default_credentials.json"
+WELL_KNOWN_KEY = "application_default_credentials.json"
 # What the engines of Google and of Kubernetes tell a container about its job.
 JOB_VARIABLES = (
     "CLOUD_ML_JOB_ID",
@@ -82,7 +82,7 @@ def _cards() -> dict[str, Any]:
 def _keys() -> list[str]:
     """Where credentials of a person or a key file would be found; what is in them is not looked at."""
     named = os.environ.get(KEY_FILE, "").strip()
-    home = Path(os.environ.get("CLOUDSDK_CONFIG", "") or Path.home() / ".config" / "gcloud").parent / WELL_KNOWN_KEY
+    home = Path(os.environ.get("CLOUDSDK_CONFIG", "") or Path.home() / ".config" / "gcloud") / WELL_KNOWN_KEY
     places = [f"{named}{'' if Path(named).is_file() else ' (which is not there)'}"] if named else []
     return [*places, *([str(home)] if home.is_file() else [])]
 

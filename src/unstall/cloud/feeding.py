@@ -53,7 +53,7 @@ def measured(data: DataSet | None, settings: Settings) -> Input:
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     try:
         sizes = [len(each.read()) for each in sample[:10]]
-        read = bucket_speed.measure(sample).images_per_s if is_bucket(data.path) else None
+        read = bucket_speed.measure(sample).images_per_s or None if is_bucket(data.path) else None
         made = core_rate(data, settings)
     except (BucketFailed, OSError, UnstallError) as failed:
         return Input(why_not=f"the data cannot be read from here: {failed}")

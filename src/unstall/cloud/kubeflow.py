@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.cloud.wishes import Job
+from unstall.cloud.wishes import COMMAND, Job
 from unstall.scale.engines.vertex import WORKERS_EACH
 
 VERSION, KIND = "trainer.kubeflow.org/v1alpha1", "TrainJob"
 RUNTIME = "jax-distributed"  # that comes with Kubeflow Trainer
-COMMAND = ("unstall", "train")
 NODES = "node"  # what the runtime calls the job of its pods
 GRACE_S = 30  # between SIGTERM and the end of a pod: a checkpoint takes 10 at most
 
 
-def train_job(
-    job: Job, namespace: str, runtime: str = RUNTIME, cards: int = 0, cpus: int = 0, memory_gib: int = 0
-) -> dict[str, Any]:
+def train_job(job: Job, namespace: str, runtime: str = RUNTIME, cards: int = 0) -> dict[str, Any]:
     trainer: dict[str, Any] = {
         "image": job.image,
         "command": list(COMMAND),
@@ -29,17 +26,12 @@ def train_job(
     }
     if job.workers_each > 1:
         trainer["env"] = [{"name": WORKERS_EACH, "value": str(job.workers_each)}]
-    if limits := _limits(cards, cpus, memory_gib):
-        trainer["resourcesPerNode"] = {"limits": limits, "requests": dict(limits)}
+    if cards:
+        trainer["resourcesPerNode"] = {each: {"nvidia.com/gpu": str(cards)} for each in ("limits", "requests")}
     spec: dict[str, Any] = {"runtimeRef": {"name": runtime}, "trainer": trainer, "runtimePatches": [_patch(job)]}
     if job.hours is not None:
         spec["activeDeadlineSeconds"] = int(job.hours * 3600)
     return {"apiVersion": VERSION, "kind": KIND, "metadata": {"name": job.name, "namespace": namespace}, "spec": spec}
-
-
-def _limits(cards: int, cpus: int, memory_gib: int) -> dict[str, str]:
-    wanted = {"nvidia.com/gpu": str(cards), "cpu": str(cpus), "memory": f"{memory_gib}Gi"}
-    return {name: value for name, value in wanted.items() if not value.startswith("0")}
 
 
 def _patch(job: Job) -> dict[str, Any]:

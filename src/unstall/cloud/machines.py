@@ -52,8 +52,12 @@ class Table:
     def named(self, name: str) -> Machine | None:
         return next((each for each in self.machines if each.name == name), None)
 
-    def said(self) -> dict[str, str]:
-        return {"taken_on": self.taken_on, "region": self.region, "currency": self.currency, "source": self.source}
+    def said(self) -> dict[str, Any]:
+        age = datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(self.taken_on)
+        return {
+            "taken_on": self.taken_on, "age_days": age.days, "region": self.region, "currency": self.currency,
+            "source": self.source,
+        }  # fmt: skip
 
 
 def table(path: str | None = None, cards: str | None = None) -> Table:

@@ -90,7 +90,10 @@ def token(server: str) -> str:
 
 
 def asked(server: str, key: str) -> str:
-    connection = http.client.HTTPConnection(server, timeout=ANSWERS_WITHIN_S)
+    try:
+        connection = http.client.HTTPConnection(server, timeout=ANSWERS_WITHIN_S)
+    except http.client.InvalidURL:
+        raise NoAnswer(f"{notice.VARIABLE}: expected HOST or HOST:PORT of a metadata server. Received: {server!r}") from None
     try:
         connection.request("GET", ROOT + key, headers={"Metadata-Flavor": "Google"})
         answer = connection.getresponse()

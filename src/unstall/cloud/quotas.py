@@ -57,13 +57,12 @@ def quotas(machine: Machine) -> list[Quota]:
         raise NoAnswer("the metadata server does not say which project and zone this is")
     try:
         stored = json.loads(_fetched(f"projects/{project}/regions/{region}", metadata.token(machine.server)))
-    except (KeyError, TypeError, ValueError) as error:
-        raise NoAnswer(f"the answer is not what was expected: {error}") from None
-    found = [
-        Quota(str(each["metric"]), float(each.get("limit", 0)), float(each.get("usage", 0)))
-        for each in (stored.get("quotas") or [])
-        if isinstance(each, dict) and "metric" in each
-    ]
+        found = [
+            Quota(str(each["metric"]), float(each.get("limit", 0)), float(each.get("usage", 0)))
+            for each in stored.get("quotas") or []
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise NoAnswer(f"the answer is not what was expected: {type(error).__name__}: {error}") from None
     return [each for each in found if each.limit and ("GPU" in each.metric or each.metric in {"CPUS", "PREEMPTIBLE_CPUS"})]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from unstall.errors import BucketFailed, WrongInput
-from unstall.storage.places import is_bucket, parts_of, scheme_of
+from unstall.errors import BucketFailed, NoSuchBucket, WrongInput
+from unstall.storage.places import is_bucket, located, parts_of, scheme_of
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -38,6 +38,7 @@ def tried(place: str, reads_only: bool = False) -> list[Tried]:
         raise WrongInput(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
     from unstall.storage.bucket import bucket
 
+    place = str(located(place))
     name, folder = parts_of(place)
     chosen = bucket(scheme_of(place), name)
     listed, entries = _attempt("list", lambda: chosen.entries(folder))
@@ -69,13 +70,15 @@ def _reading(chosen: Bucket, entries: list[Entry]) -> Tried:
 
 
 def _attempt(doing: str, act: Callable[[], T]) -> tuple[Tried, T | None]:
-    from unstall.storage.trying import Missing
+    from unstall.storage.trying import Missing, Taken
 
     began = time.perf_counter()
     try:
         result = act()
+    except Taken:  # nobody else knows the name: an attempt was written whose answer was lost
+        return Tried(doing, True, time.perf_counter() - began), None
+    except (Missing, NoSuchBucket):
+        return Tried(doing, False, time.perf_counter() - began, NO_BUCKET), None
     except BucketFailed as failed:
         return Tried(doing, False, time.perf_counter() - began, str(failed)), None
-    except Missing:
-        return Tried(doing, False, time.perf_counter() - began, NO_BUCKET), None
     return Tried(doing, True, time.perf_counter() - began), result

@@ -9,13 +9,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from unstall.cloud.wishes import Job
+from unstall.cloud.wishes import COMMAND, Job
 from unstall.errors import NotPermitted, UnstallError, WrongInput
 from unstall.scale.engines.vertex import WORKERS_EACH
+from unstall.storage.trying import SIGN_IN
 
-COMMAND = ("unstall", "train")
 ANSWERS_WITHIN_S = 60.0
-SIGN_IN = "gcloud auth application-default login, or GOOGLE_APPLICATION_CREDENTIALS=KEY.json"
 
 
 class NotSent(UnstallError):
@@ -94,7 +93,7 @@ def sent(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]:
         client = JobServiceClient(transport="rest", client_options={"api_endpoint": address})
         answer = client.create_custom_job(parent=parent(job), custom_job=made, timeout=ANSWERS_WITHIN_S, retry=None)
     except GoogleAuthError as error:
-        raise NotPermitted(f"Vertex AI: there are no credentials that hold ({_short(error)}). Sign in: {SIGN_IN}") from None
+        raise NotPermitted(f"Vertex AI: there are no credentials that hold ({_short(error)}). Sign in: {SIGN_IN['gs']}") from None
     except (exceptions.PermissionDenied, exceptions.Unauthenticated, exceptions.Forbidden, exceptions.Unauthorized) as error:
         role = "the account needs the role roles/aiplatform.user, and actAs on the service account of the job"
         raise NotPermitted(f"Vertex AI refuses ({_short(error)}): {role}.") from None

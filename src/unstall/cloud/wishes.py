@@ -21,8 +21,9 @@ from unstall.cloud import metadata
 from unstall.cloud.machines import Machine, Table
 from unstall.errors import WrongInput
 from unstall.storage import is_bucket
-from unstall.storage.places import parts_of, refuse_unset
+from unstall.storage.places import parts_of, refuse_unset, scheme_of
 
+COMMAND = ("unstall", "train")  # of the container, whatever its image would run by itself
 VARIABLES = {
     "project": ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"),
     "region": ("GOOGLE_CLOUD_REGION", "CLOUDSDK_AI_REGION", "CLOUDSDK_COMPUTE_REGION"),
@@ -97,13 +98,16 @@ def _asked_for(name: str) -> str:
     return f"--{name} ({EXPLAINED[name]}; or {name} in [cloud] of the settings file{variables})"
 
 
-def refuse_unfit(found: Mapping[str, str]) -> None:
+def refuse_unfit(engine: str, found: Mapping[str, str]) -> None:
     if not _NAME.fullmatch(found["name"]):
-        raise WrongInput(f"--name: expected small letters, digits and dashes, at most 63 of them. Received: {found['name']!r}")
+        raise WrongInput(
+            "--name (without it, the last part of --out): expected small letters, digits and dashes, at most 63 of them. "
+            f"Received: {found['name']!r}"
+        )
     if found["region"] and not _REGION.fullmatch(found["region"]):
         raise WrongInput(f"--region: expected a region, as in us-central1. Received: {found['region']!r}")
     refuse_unset(found["out"])
-    if not is_bucket(found["out"]):
+    if not is_bucket(found["out"]) or (engine == "vertex" and scheme_of(found["out"]) != "gs"):
         raise WrongInput(f"--out: expected gs://BUCKET/FOLDER, which outlives the machine. Received: {found['out']!r}")
     _, folder = parts_of(found["out"])
     if not folder:
@@ -117,6 +121,8 @@ def machine_of(name: str, table: Table, accelerator: str | None, cards: int | No
     known = table.named(name)
     if known is not None and accelerator is None and cards is None:
         return known
+    if known is not None and cards is None:
+        cards = known.cards
     if cards is None or (cards > 0 and accelerator is None and known is None):
         raise WrongInput(
             f"--machine: the table of machines does not know '{name}'. Say its cards: --cards 0, or "

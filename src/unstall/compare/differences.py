@@ -70,13 +70,19 @@ def _each_once(found: list[Difference]) -> list[Difference]:
     """Of one kind, the first: settings stand before what follows from them."""
     kept: list[Difference] = []
     for each in found:
-        same = [other for other in kept if other.name == each.name and (other.section != each.section)]
+        others = [other for other in kept if other.section != each.section]
+        same = [other for other in others if other.name == each.name or _is_same_fact(other, each)]
         if same and each.name not in ORIGINS | {"version"}:
             continue
         kept.append(each)
     names = {each.name for each in kept}
     consequences = {consequence for name in names for consequence in FOLLOWS.get(name, ())}
     return [each for each in kept if each.name not in consequences]
+
+
+def _is_same_fact(one: Difference, other: Difference) -> bool:
+    """A setting of the run that is one of its optimizer, too: `warm_up_steps` is not told twice under two kinds."""
+    return bool(one.detail) and (one.detail, one.before, one.after) == (other.detail, other.before, other.after)
 
 
 # --- where a difference was made ---

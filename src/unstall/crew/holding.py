@@ -61,7 +61,7 @@ def _after(worker: Sighting) -> str:
 
 
 def _silent(going: Sequence[Sighting], now: float) -> list[Holder]:
-    quiet = [worker for worker in going if now - worker.heard_at >= SILENT_S and not worker.waits_for_others]
+    quiet = [worker for worker in going if now - worker.heard_at >= SILENT_S + worker.late_s and not worker.waits_for_others]
     return [Holder(worker, "silent", f"nothing was heard of it for {now - worker.heard_at:.0f} s") for worker in quiet]
 
 

@@ -14,7 +14,7 @@ from unstall.journal.events import Event, MembershipSeen
 from unstall.journal.reader import JOURNAL_FILES, Journal, Tail, of_the_newest_worker, read_folder
 from unstall.report.progress import Progress
 from unstall.runs import RunFolder
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket
 
 INSIDE_FILES = "events-inside-*.jsonl"
 WATCHER_FILES = "events-watcher-*.jsonl"
@@ -45,15 +45,11 @@ def runs_inside(name: str) -> list[RunFolder]:
 
 
 def _in_bucket(name: str) -> list[RunFolder]:
-    from unstall.storage.bucket_path import BucketPath
-    from unstall.storage.fetching import fetched_run, is_run
+    from unstall.storage.fetching import is_run
+    from unstall.storage.mirroring import mirror_of
 
-    place = located(name)
-    assert isinstance(place, BucketPath)
-    if is_run(place):
-        return []
-    inside = [path for path in place.iterdir() if isinstance(path, BucketPath) and is_run(path)]
-    return [fetched_run(str(path)) for path in inside]
+    mirror = mirror_of(name)
+    return [] if is_run(mirror.source) else mirror.look()
 
 
 def read_members(found: Iterable[RunFolder], progress: Progress | None = None) -> list[Member]:

@@ -38,8 +38,9 @@ class _Worker:
 
 
 class Roster:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, late_s: float = 0.0) -> None:
+        """`late_s`: by which journals in the folder may be behind those that are written."""
+        self.folder, self._late_s = folder, late_s
         self._workers: dict[str, _Worker] = {}
         self._others: dict[str, int] = {}
         self._looks = 0
@@ -48,6 +49,17 @@ class Roster:
     def sightings(self) -> list[Sighting]:
         return [worker.sighting for worker in self._workers.values()]
 
+    @property
+    def have_all_ended(self) -> bool:
+        """A folder beside them that holds no journal is no worker."""
+        workers = [worker.sighting for worker in self._workers.values() if worker.files]
+        return bool(workers) and all(sighting.ended for sighting in workers)
+
+    def excuse(self, seconds: float) -> None:
+        """While nobody could look, nobody was silent."""
+        for sighting in self.sightings:
+            sighting.heard_at += seconds
+
     def look(self, now: float | None = None) -> None:
         """Reads what was added since the last look."""
         now = time.monotonic() if now is None else now
@@ -55,7 +67,7 @@ class Roster:
         for name, path in self._folders():
             worker = self._workers.get(name)
             if worker is None:
-                worker = self._workers[name] = _Worker(Sighting(name, heard_at=now), path)
+                worker = self._workers[name] = _Worker(Sighting(name, heard_at=now, late_s=self._late_s), path)
             self._find_files(worker)
             added = [event for file in worker.files.values() for event in self._read(worker, file, now)]
             added.sort(key=lambda event: event.at)

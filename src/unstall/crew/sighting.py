@@ -35,6 +35,7 @@ class Sighting:
     began_at: float = 0.0
     last_at: float = 0.0  # of its newest event, by its own clock
     heard_at: float = 0.0  # when it was last heard of, by the clock of whoever keeps this
+    late_s: float = 0.0  # by which all that it tells may come later than it was written: through a bucket, say
     step: int | None = None  # done
     phase: str = ""
     stall: StallBegan | None = None

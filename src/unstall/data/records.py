@@ -84,7 +84,7 @@ def count(path: Path) -> int:
     """How many there are, by their lengths alone: data is not read, so that large files are counted, too. To the first break."""
     found = offset = 0
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        size = file.seek(0, os.SEEK_END)
         while offset + HEAD_BYTES <= size:
             file.seek(offset)
             head = file.read(HEAD_BYTES)

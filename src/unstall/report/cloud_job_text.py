@@ -16,6 +16,8 @@ def show_job(plain: dict[str, Any], out: Console) -> None:
 
     where = f"{counted(plain['machines'], 'machine')}, {counted(plain['workers'], 'worker')}"
     print_line(out, Text(printable(f"{plain['name']}: {where}, the run in {plain['out']}")))
+    if plain["written_to"]:
+        print_line(out, Text(printable(f"written: {plain['written_to']}"), "green"))
     if plain["is_sent"]:
         print_line(out, Text(printable(f"sent: {plain['job']} ({plain['state']})"), "green"))
         print_line(out, Text(printable(f"page: {plain['page']}")))
@@ -24,9 +26,7 @@ def show_job(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(printable(f"its output: {logs}")))
         print_line(out, Text(printable(f"how it goes: unstall report {plain['out']}")))
         return
-    if plain["written_to"]:
-        print_line(out, Text(printable(f"written: {plain['written_to']}"), "green"))
-    else:
+    if not plain["written_to"]:
         from unstall.cloud.writing import as_text
 
         out.file.write(as_text(plain["request"], is_yaml=True))

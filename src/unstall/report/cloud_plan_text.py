@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+OLD_DAYS = 90  # prices that were taken longer ago may have changed
 SHOWN_AFTER = 2  # machines that were not looked at
 COLOUR = {"fits": "green", "does not fit": "red", "not looked at": "dim"}
 UNKNOWN = "unknown"
@@ -25,6 +26,9 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     head = f"{plain['model']}, batch {plain['batch_size']}, on machines of {table['region']} at prices of {table['taken_on']}"
     print_line(out, Text(printable(f"{head}{', spot' if plain['is_spot'] else ''}")))
     print_line(out, Text(printable(f"prices: {table['source']}"), "dim"))
+    if table["age_days"] > OLD_DAYS:
+        old = f"these prices are {table['age_days'] // 30} months old; put yours in their place: --prices FILE (docs/cloud.md)"
+        print_line(out, Text(old, "yellow"))
     shown, left_out = _shown(plain["offers"])
     print_clean(out, _machines(shown, table["currency"]))
     if left_out:
@@ -93,7 +97,8 @@ def _verdict(plain: dict[str, Any]) -> Text:
     currency = plain["table"]["currency"]
     count = f"{best['count']} × " if best["count"] > 1 else ""
     way = f", memory {WAYS[best['way']]}" if best["way"] else ""
-    said = f"the cheapest that fits: {count}{best['machine']}, {best['price']:.2f} {currency}/h{way}"
+    at = f"at the price of {plain['table']['taken_on']}"
+    said = f"the cheapest that fits: {count}{best['machine']}, {best['price']:.2f} {currency}/h {at}{way}"
     options = " ".join(option_of(name, value) for name, value in best["changes"].items())
     cost = plain["cost"]
     spent = f". The whole training: {cost['hours']:,.2f} h, {cost['money']:,.2f} {currency}" if cost else ""

@@ -10,6 +10,7 @@ from unstall.report.text import print_clean
 if TYPE_CHECKING:
     from rich.console import Console
 
+NEEDED = frozenset({"data", "labels", "validation"})  # without which no training begins
 NAMES = 3  # of fields with the same reason
 COLOUR = {"carried over": "green", "changed": "yellow", "left out": "cyan", "unknown": "red"}
 
@@ -36,7 +37,8 @@ def show_imported(plain: dict[str, Any], out: Console) -> None:
         stands = f" (now {each['value']})" if each["value"] else ""
         print_line(out, Text(printable(f"to be set: {each['setting']}{stands}: {each['why']}"), "bold yellow"))
     print_line(out, Text(f"{plain['out']} was written, and what became of every field to {plain['report']}."))
-    print_line(out, Text(f"Next: unstall train --config {plain['out']}"))
+    first = "Next" if all(each["setting"] not in NEEDED for each in plain["to_set"]) else "Next, once the paths are set"
+    print_line(out, Text(f"{first}: unstall train --config {plain['out']}"))
 
 
 def grouped(fields: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:

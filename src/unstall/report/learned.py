@@ -46,6 +46,18 @@ def score(run: RunFolder) -> dict[str, Any] | None:
     }
 
 
+def places(run: RunFolder) -> list[tuple[str, str]]:
+    """Where what it has left lies; of a run that is kept in a bucket also where that is, as the disk may be gone tomorrow."""
+    named = {
+        "best weights": run.best_weights_path,
+        "last weights": run.last_weights_path,
+        "history": run.history_path,
+        "pictures": run.predictions_path,
+    }
+    there = [(name, str(path)) for name, path in named.items() if path.exists()]
+    return [*there, *([("all of it", run.bucket)] if run.bucket else [])]
+
+
 def _of_class(row: dict[str, Any]) -> dict[str, Any]:
     return {"name": str(row.get("class", "")), **{key: _number(row.get(key)) for key in OF_A_CLASS}}
 

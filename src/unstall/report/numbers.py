@@ -20,9 +20,10 @@ from unstall.journal.reader import Journal
 
 
 def time_split(journal: Journal) -> dict[str, float | None]:
-    """Seconds: input, compute, validation, checkpoint, compile, stuck, other, total. Input is None where it was not measured.
+    """Seconds: input, compute, validation, checkpoint, compile, stuck, away, other, total. Input: None where not measured.
 
-    Stuck is the time since the last sign of progress, if the journal ends in a stall.
+    Stuck is the time since the last sign of progress, if the journal ends in a stall. Away is the pause of a run that went on
+    later: the journal of its newest program knows of none.
     """
     began = journal.first(RunStarted) or journal.first(ProgramStarted)
     total = max(0.0, journal.now - began.at) if began else 0.0
@@ -45,6 +46,7 @@ def time_split(journal: Journal) -> dict[str, float | None]:
         "checkpoint": checkpoint,
         "compile": compiling,
         "stuck": stuck,
+        "away": 0.0,
         "other": max(0.0, total - known),
         "total": total,
     }

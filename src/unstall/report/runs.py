@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.report.text import COLOUR, duration, print_clean, size
-from unstall.runs import home
+from unstall.runs import bucket_home, home
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ def show(told: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     if not told["runs"]:
-        none = f"No runs in {home()}. Start one: unstall run -- python train.py"
+        none = f"No runs in {bucket_home() or home()}. Start one: unstall run -- python train.py"
         out.print(none if "left_out" not in told else f"None of {told['left_out']} runs fits.", soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False)

@@ -171,8 +171,8 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
     if story["progress"]["step"] is not None and time["total"]:
         shares = [
             f"{name} {_share(time[name], time['total'])}"
-            for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "other")
-            if name != "stuck" or time[name]
+            for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "away", "other")
+            if name not in {"stuck", "away"} or time.get(name)
         ]
         lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
     memory = story["memory"]

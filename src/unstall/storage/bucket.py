@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from unstall.errors import NoSuchBucket
 from unstall.storage.clients import client
 from unstall.storage.trying import Beyond, Missing, Patience
 
@@ -88,7 +89,7 @@ class Bucket:
     def write(self, key: str, raw: bytes, must_be_new: bool = False) -> None:
         """Whole or not at all. Taken where it must be new and is there; the server decides that, not we."""
         mode = "create" if must_be_new else "overwrite"
-        self._try("write", key, lambda files, path: files._pipe_file(path, raw, mode=mode), len(raw))
+        self._write(key, lambda files, path: files._pipe_file(path, raw, mode=mode), len(raw))
 
     def write_file(self, key: str, source: Path) -> None:
         """A large one, piece by piece; what readers see is whole or not there."""
@@ -96,7 +97,13 @@ class Bucket:
         if size <= PART_BYTES:
             self.write(key, source.read_bytes())
         else:
-            self._try("write", key, lambda files, path: files._put_file(str(source), path), size)
+            self._write(key, lambda files, path: files._put_file(str(source), path), size)
+
+    def _write(self, key: str, ask: Callable[[Any, str], Coroutine[Any, Any, Any]], size: int) -> None:
+        try:
+            self._try("write", key, ask, size)
+        except Missing:  # an object need not be there before it is written
+            raise NoSuchBucket(f"{self.scheme}://{self.name}/{key} cannot be written: there is no such bucket.") from None
 
     def delete(self, key: str) -> None:
         """Also if it is not there."""

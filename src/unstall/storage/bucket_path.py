@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from unstall.storage.bucket_file import BucketFile
-from unstall.storage.trying import Missing
+from unstall.storage.trying import Missing, Taken
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -174,8 +174,8 @@ class BucketPath(PosixPath):
     ) -> IO[Any]:
         if mode.strip("bt") == "r":
             file: IO[Any] = io.BufferedReader(BucketFile(self), READ_AHEAD_BYTES)
-        elif mode.strip("bt") == "w":
-            file = _Written(self)
+        elif mode.strip("bt") in {"w", "x"}:
+            file = _Written(self, must_be_new="x" in mode)
         else:
             raise OSError(errno.ENOTSUP, f"an object in a bucket can be read or written whole, not opened as {mode!r}", str(self))
         return file if "b" in mode else io.TextIOWrapper(file, encoding or "utf-8", errors, newline)
@@ -189,6 +189,15 @@ class BucketPath(PosixPath):
     def write_text(self, data: str, encoding: str | None = None, errors: str | None = None, newline: str | None = None) -> int:
         return self.write_bytes(data.encode(encoding or "utf-8", errors or "strict"))
 
+    def write_new(self, data: bytes) -> None:
+        """FileExistsError where there is something already; the server decides that, not we."""
+        try:
+            self.bucket.write(self.key, data, must_be_new=True)
+        except Taken as taken:
+            if taken.may_be_ours and self.read_bytes() == data:
+                return  # the answer to our own writing was lost on its way
+            raise FileExistsError(errno.EEXIST, "there is such an object already", str(self)) from None
+
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """A bucket has no folders, only names."""
 
@@ -196,7 +205,7 @@ class BucketPath(PosixPath):
         self.bucket.delete(self.key)
 
     def _missing(self) -> FileNotFoundError:
-        what = "there is no such object in the bucket" if self.key else "there is no such bucket, or it is empty"
+        what = "there is no such object, or no such bucket" if self.key else "there is no such bucket, or it is empty"
         return FileNotFoundError(errno.ENOENT, what, str(self))
 
 
@@ -216,14 +225,15 @@ def bucket_path(scheme: str, name: str, key: str) -> BucketPath:
 class _Written(io.BytesIO):
     """Held in memory, and put into the bucket when it is closed; where an error came before, nothing is."""
 
-    def __init__(self, path: BucketPath) -> None:
+    def __init__(self, path: BucketPath, must_be_new: bool) -> None:
         super().__init__()
-        self._path = path
+        self._write = path.write_new if must_be_new else path.write_bytes
 
     def close(self) -> None:
         if not self.closed:
-            self._path.write_bytes(self.getvalue())
-        super().close()
+            raw = self.getvalue()
+            super().close()
+            self._write(raw)
 
     def __exit__(
         self, kind: type[BaseException] | None = None, error: BaseException | None = None, trace: TracebackType | None = None

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from unstall.errors import NotPermitted, WrongInput
+from unstall.report.progress import Progress
 from unstall.storage.bucket import AT_ONCE, ahead
 from unstall.storage.bucket_path import BucketPath
-
-Progress = Callable[[str, int, int], None]
 
 
 def copies_folder() -> Path:

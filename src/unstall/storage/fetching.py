@@ -14,13 +14,15 @@ from unstall.storage.kept_checkpoints import FOLDER, complete, fetch_newest, on_
 from unstall.storage.kept_files import fetch_files
 from unstall.storage.kept_journal import FOLDER as JOURNAL
 from unstall.storage.kept_journal import fetch_journals
+from unstall.storage.mirroring import alone_with_copy, copied, is_copy, take_over
 from unstall.storage.places import located
 
 LOCK = "lock"
 
 
 def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
-    """What the bucket has and the disk has not. A run that is going on on this machine is left as it is."""
+    """To be looked at; with its checkpoint and its weights, to go on here. A run that is going on on this machine is left as it
+    is, and of one that was trained here only what another machine has added is fetched."""
     source = located(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     if not is_run(source):
@@ -28,17 +30,28 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     run = RunFolder(folder_for(str(source)))
     if is_going_on(run.path):
         return run
+    if not with_checkpoint and (is_copy(run) or not run.path.exists()):
+        return copied(source)
     try:
         run.path.mkdir(parents=True, exist_ok=True)
-        if is_ahead(source, run.path):
-            fetch_files(source, run.path)
-        fetch_journals(source, run.path)
-        if with_checkpoint:
-            fetch_newest(source, run.path, _say)
+        with alone_with_copy(run) as was_copy:  # a board on this machine may bring it, too
+            if was_copy or is_ahead(source, run.path):
+                fetch_files(source, run.path, with_large=with_checkpoint)
+            fetch_journals(source, run.path)
+            if with_checkpoint:
+                fetch_newest(source, run.path, _say)
+                take_over(run)
         run.keep_in(str(source))
     except OSError as error:
         raise NotPermitted(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None
     return run
+
+
+def run_names(place: str) -> list[str]:
+    """Of a folder in a bucket, those that may be runs, in their order."""
+    source = located(place)
+    assert isinstance(source, BucketPath)
+    return sorted(entry.key.rstrip("/").rpartition("/")[2] for entry in source.listed() or [] if entry.is_folder)
 
 
 def is_run(source: BucketPath) -> bool:

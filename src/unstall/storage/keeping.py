@@ -39,9 +39,8 @@ class Keeping:
 
     def keep_until_ended(self) -> bool:
         """Whether everything is there."""
-        every_s = float(os.environ.get(VARIABLE) or EVERY_S)
         threads = [
-            threading.Thread(target=self._repeat, args=("the journal", every_s, self._keep_small), daemon=True),
+            threading.Thread(target=self._repeat, args=("the journal", every_s(), self._keep_small), daemon=True),
             threading.Thread(target=self._repeat, args=("checkpoints", CHECKPOINTS_EVERY_S, self._keep_large), daemon=True),
         ]
         for thread in threads:
@@ -87,6 +86,13 @@ class Keeping:
             self._checkpoints = KeptCheckpoints(self._run, self._target, say)
         self._checkpoints.keep()
         self._files.keep(large=True, at_last=at_last)
+
+
+def every_s() -> float:
+    try:
+        return max(0.1, float(os.environ.get(VARIABLE, "") or EVERY_S))
+    except ValueError:
+        return EVERY_S
 
 
 def say(text: str) -> None:

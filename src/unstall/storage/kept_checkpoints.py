@@ -50,6 +50,7 @@ class KeptCheckpoints:
         self._run, self._target, self._say = run, target / FOLDER, say
         self._kept: dict[str, bytes] = {}  # name to manifest, of those that we have put there
         self._before = complete(self._target)  # of an earlier life of the run
+        self._alone: list[str] = []  # those of the disk, when all others were last deleted: a listing a second would be paid for
 
     def keep(self) -> None:
         """The newest first: it is what a run would go on from."""
@@ -57,8 +58,9 @@ class KeptCheckpoints:
         for name in names:
             if self._manifest_of(name) not in (None, self._kept.get(name)):
                 self._put(name)
-        if names and all(name in self._kept for name in names):
+        if names and names != self._alone and all(name in self._kept for name in names):
             self._delete_others(set(names))
+            self._alone = names
 
     def _manifest_of(self, name: str) -> bytes | None:
         try:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from unstall.storage.bucket import Entry, ahead
+from unstall.storage.bucket import Bucket, Entry, ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import FOLDER as CHECKPOINTS
 from unstall.storage.kept_journal import FOLDER as JOURNAL
 from unstall.storage.kept_journal import WORKERS
 
 LARGE_BYTES = 4 * 2**20
+SAME_TIME_S = 0.001
 LARGE_EVERY_S = 60.0  # weights of every epoch need not be there at once
 NOT_KEPT = ("events-", "pulse-", "lock", "kept-in.txt", ".")
 # What workers other than the first have is their journal; on another machine they have a folder of their own, and keep it.
@@ -51,20 +53,37 @@ def files_of(run: Path) -> Iterator[tuple[str, Path]]:
             yield name.as_posix(), path
 
 
-def fetch_files(source: BucketPath, run: Path) -> None:
-    def whole(entry: Entry) -> bytes:
-        return b"".join(source.bucket.read_large(entry.key, entry.size))
-
-    wanted = [entry for entry in source.bucket.everything(source.key) if _is_wanted(entry.key.removeprefix(f"{source.key}/"))]
-    for entry, raw in zip(wanted, ahead(whole, wanted, 4), strict=True):
-        path = run / entry.key.removeprefix(f"{source.key}/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.part")
-        aside.write_bytes(raw)
-        aside.replace(path)
+def fetch_files(source: BucketPath, run: Path, with_large: bool) -> None:
+    """Those that the disk has not, or has otherwise. Large ones are weights: nobody needs them to look at a run."""
+    wanted = [
+        entry
+        for entry in source.bucket.everything(source.key)
+        if is_wanted(entry.key.removeprefix(f"{source.key}/")) and (with_large or entry.size <= LARGE_BYTES)
+    ]
+    for _ in ahead(lambda entry: fetch_one(source.bucket, entry, run / entry.key.removeprefix(f"{source.key}/")), wanted, 4):
+        pass
 
 
-def _is_wanted(name: str) -> bool:
+def fetch_one(bucket: Bucket, entry: Entry, path: Path) -> None:
+    """What it was fetched from is known by its size and its time, which is that of the object."""
+    try:
+        status = path.stat()
+        if status.st_size == entry.size and abs(status.st_mtime - entry.changed_at) < SAME_TIME_S:
+            return
+    except OSError:
+        pass  # it is not there yet
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.part")
+    with aside.open("wb") as file:
+        file.writelines(bucket.read_large(entry.key, entry.size))
+    if entry.changed_at:
+        os.utime(aside, (entry.changed_at, entry.changed_at))
+    aside.replace(path)
+
+
+def is_wanted(name: str) -> bool:
+    """Of a file in the bucket: no journal and no checkpoint, and no name that would lead out of the run's folder."""
     parts = name.split("/")
     own = parts[2:] if parts[0] == WORKERS else parts
-    return bool(own) and own[0] not in FOLDERS_NOT_KEPT and ".." not in parts
+    is_inside = all(part not in {"", ".", ".."} for part in parts)
+    return is_inside and bool(own) and own[0] not in FOLDERS_NOT_KEPT and not own[-1].startswith(NOT_KEPT)

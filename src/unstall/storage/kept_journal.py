@@ -8,9 +8,13 @@ Joined in the order of their names they are the journal, up to what was written 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from unstall.storage.bucket import Bucket, Entry
 from unstall.storage.bucket_path import BucketPath
 
 FOLDER = "journal"
@@ -18,6 +22,8 @@ WORKERS = "workers"  # each but the first has a folder in it, with journals of i
 PATTERN = "events-*.jsonl"
 SEGMENT_BYTES = 2**20  # a segment of this size is finished, and another begun
 MOST_READ_BYTES = 8 * 2**20  # at once, of a journal that grows quickly
+COMPARED_BYTES = 4096  # of what the disk has, before more is added to it: it may have been written otherwise
+_SEGMENT = re.compile(rf"(?P<worker>{WORKERS}/\d+/)?{FOLDER}/(?P<name>events-[\w.-]+\.jsonl)/(?P<begin>\d{{1,18}})")
 
 
 @dataclass
@@ -68,28 +74,97 @@ class KeptJournals:
 def segments(folder: BucketPath) -> list[tuple[int, int]]:
     """Where each begins and its length, in order, as far as none is missing."""
     listed = folder.listed() or []
-    named = sorted((int(name), each.size) for each in listed if (name := each.key.rpartition("/")[2]).isdigit())
+    return _whole([(int(name), each.size) for each in listed if (name := each.key.rpartition("/")[2]).isdigit()])
+
+
+def _whole(named: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     whole: list[tuple[int, int]] = []
-    for begin, size in named:
+    for begin, size in sorted(named):
         if begin == (sum(whole[-1]) if whole else 0):
             whole.append((begin, size))
     return whole
 
 
+# --- back to the disk ---
+
+
+@dataclass
+class KeptJournal:
+    """One that lies in a bucket."""
+
+    name: str  # in the run folder: events-inside-7.jsonl, or workers/1/events-inside-8.jsonl
+    folder: str  # its segments'
+    listed: list[tuple[int, int]] = field(default_factory=list)
+    changed_at: float = 0.0
+
+    @property
+    def segments(self) -> list[tuple[int, int]]:
+        return _whole(self.listed)
+
+    @property
+    def size(self) -> int:
+        return sum(size for _, size in self.segments)
+
+
+def journals_in(entries: Iterable[Entry], run: str) -> list[KeptJournal]:
+    """Of all objects of a run, whose names begin with `run`; those of all workers."""
+    found: dict[str, KeptJournal] = {}
+    for entry in entries:
+        part = _SEGMENT.fullmatch(entry.key.removeprefix(f"{run}/"))
+        if part is not None:
+            name = f"{part['worker'] or ''}{part['name']}"
+            journal = found.setdefault(name, KeptJournal(name, entry.key.rpartition("/")[0]))
+            journal.listed.append((int(part["begin"]), entry.size))
+            journal.changed_at = max(journal.changed_at, entry.changed_at)
+    return list(found.values())
+
+
 def fetch_journals(source: BucketPath, run: Path) -> None:
     """Each as far as the bucket has it; one of which the disk has more stays as it is. Those of all workers."""
-    for entry in (source / WORKERS).listed() or []:
-        worker = entry.key.rstrip("/").rpartition("/")[2]
-        (run / WORKERS / worker).mkdir(parents=True, exist_ok=True)
-        fetch_journals(source / WORKERS / worker, run / WORKERS / worker)
-    for entry in (source / FOLDER).listed() or []:
-        folder = source.at(entry.key)
-        path = run / folder.name
-        found = segments(folder)
-        if path.exists() and path.stat().st_size >= sum(size for _, size in found):
-            continue
-        aside = path.with_name(f".{path.name}.part")
-        with aside.open("wb") as file:
-            for begin, size in found:
-                file.write((folder / f"{begin:015d}").read_bytes()[:size])
-        aside.replace(path)
+    for journal in journals_in(source.bucket.everything(source.key), source.key):
+        add_new(source.bucket, journal, run)
+
+
+def add_new(bucket: Bucket, journal: KeptJournal, run: Path) -> bool:
+    """Whether the bucket had more than the disk. Only that is read, unless what the disk has is not the beginning of it."""
+    path, segments = run / journal.name, journal.segments
+    has = path.stat().st_size if path.exists() else 0
+    if has >= journal.size:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = _end_of(path, has)
+    added = _from(bucket, journal, segments, has - len(known))
+    first = next(added)
+    while len(first) < len(known):
+        first += next(added)
+    if first.startswith(known):
+        with path.open("ab") as file:
+            file.write(first[len(known) :])
+            file.writelines(added)
+    else:
+        _write_whole(path, _from(bucket, journal, segments, 0))
+    if journal.changed_at:
+        os.utime(path, (journal.changed_at, journal.changed_at))  # who looks at it sees when it grew, not when it came here
+    return True
+
+
+def _end_of(path: Path, size: int) -> bytes:
+    if not size:
+        return b""
+    with path.open("rb") as file:
+        file.seek(max(0, size - COMPARED_BYTES))
+        return file.read(COMPARED_BYTES)
+
+
+def _from(bucket: Bucket, journal: KeptJournal, segments: list[tuple[int, int]], start: int) -> Iterator[bytes]:
+    """All bytes from there on, a segment at a time."""
+    for begin, size in segments:
+        if begin + size > start:
+            yield bucket.read(f"{journal.folder}/{begin:015d}", max(0, start - begin), size)
+
+
+def _write_whole(path: Path, pieces: Iterable[bytes]) -> None:
+    aside = path.with_name(f".{path.name}.part")
+    with aside.open("wb") as file:
+        file.writelines(pieces)
+    aside.replace(path)

@@ -42,6 +42,11 @@ def located(text: str | Path) -> Path:
     return bucket_path(scheme_of(expanded), bucket, key)
 
 
+def spelled_out(place: str | None) -> str | None:
+    """A place in a bucket with its variables in it, as in gs://$BUCKET/runs of a job file, so that it has one name everywhere."""
+    return str(located(place)) if place is not None and is_bucket(place) else place
+
+
 def parts_of(text: str) -> tuple[str, str]:
     """The bucket and the name in it."""
     scheme = scheme_of(text)

@@ -52,6 +52,8 @@ class Beyond(Exception):
 class Taken(Exception):
     """There is something of this name already, and it was to be new."""
 
+    may_be_ours = False  # an attempt of ours before this one failed, and may have written it all the same
+
 
 def patience_s() -> float:
     try:
@@ -84,7 +86,10 @@ class Patience:
             tries += 1
             try:
                 return attempt(2 * silence_s() + more_s)
-            except (Beyond, Missing, Taken):
+            except Taken as taken:
+                taken.may_be_ours = tries > 1
+                raise
+            except (Beyond, Missing):
                 raise
             except self._failures as error:
                 if status_of(error) == 416:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall import runs
-from unstall.errors import NotPermitted, WrongInput
+from unstall.errors import NoSuchRun, NotPermitted, WrongInput
 from unstall.journal.events import PlanMade
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Kind, Verb
@@ -51,9 +51,18 @@ def _found(name: str) -> RunFolder:
     if RunFolder(folder).settings_path.is_file():
         return RunFolder(folder.resolve())
     trained = [run for run in runs.list_runs() if run.settings_path.is_file()]
-    if name == "last" and trained:
-        return trained[-1]
-    return runs.find(name)
+    found = trained[-1] if name == "last" and trained else runs.find(name)
+    return _with_checkpoint(found) if found.bucket else found
+
+
+def _with_checkpoint(run: RunFolder) -> RunFolder:
+    """Of a run that is kept in a bucket: another machine may have taken it further, or what is here is a copy to look at."""
+    from unstall.storage.fetching import fetched_run
+
+    try:
+        return fetched_run(run.bucket, with_checkpoint=True)
+    except NoSuchRun:
+        return run  # nothing of it has come there yet
 
 
 def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,13 +126,12 @@ def _reserve(run: RunFolder) -> None:
     if not run.bucket:
         return
     from unstall.storage.bucket_path import BucketPath
-    from unstall.storage.trying import Taken
 
     path = located(run.bucket) / run.settings_path.name
     assert isinstance(path, BucketPath)
     try:
-        path.bucket.write(path.key, run.settings_path.read_bytes(), must_be_new=True)
-    except Taken:
+        path.write_new(run.settings_path.read_bytes())
+    except FileExistsError:
         raise WrongInput(f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}") from None
 
 
@@ -159,13 +167,8 @@ def holds_run(out: str) -> bool:
 
 
 def _refuse_taken(out: str) -> None:
-    located(out)  # refuses what cannot be a path
-    if is_bucket(out):
-        if holds_run(out):
-            raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {out}")
-        return
-    folder = Path(out)
-    if RunFolder(folder).settings_path.exists():
-        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(str(out))}")
+    folder = located(out)  # refuses what cannot be a path
+    if holds_run(out):
+        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != runs.WORKERS for each in folder.iterdir())):
         raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")

@@ -73,7 +73,8 @@ class Notice:
             self._ended.set()
 
     def _listen(self, address: str, what: str) -> None:
-        """A value that was there from the beginning is no news: the engine that restarted us here knew of it."""
+        """A maintenance that was there from the beginning is no news: the engine that restarted us here knew of it. A machine
+        that is preempted will be gone in seconds, whenever that was said."""
         etag, value = "", ""
         while not self._ended.is_set() and self.came is None:
             try:

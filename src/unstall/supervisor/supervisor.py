@@ -42,6 +42,7 @@ class Wishes:
 
 def supervise(command: Sequence[str], wishes: Wishes) -> int:
     json_report.refuse_unwritable(wishes.json_target)
+    runs.home()  # one that cannot be is refused, rather than the run put elsewhere
     run = runs.create(label(command))
     if wishes.board:
         show_on_board(run, wishes)

@@ -14,6 +14,7 @@ from unstall.data import prototext
 from unstall.data.prototext import Block, Field, Scalar
 from unstall.data.reading import Unparsable, as_text, quoted, read_bytes
 from unstall.errors import WrongInput
+from unstall.storage import located
 
 MOST_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes
 MOST_FIELDS = 10_000
@@ -154,7 +155,7 @@ def leaves(node: Node) -> Iterator[tuple[str, Field]]:
 
 def read(path: Path | str) -> Node:
     """The whole file. One that cannot be read, or is no protobuf text, is refused."""
-    path = Path(path)
+    path = located(path)
     try:
         return of_text(as_text(read_bytes(path, MOST_BYTES)), str(path))
     except Unparsable as error:

@@ -8,6 +8,8 @@ from pathlib import Path
 from unstall.data import labelmap
 from unstall.data.reading import Unparsable
 from unstall.report.progress import Progress
+from unstall.storage import is_bucket
+from unstall.storage import located as anywhere
 from unstall.tfod import shards
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
@@ -50,7 +52,7 @@ class Given:
 
 def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None = None) -> Inputs:
     found = Inputs()
-    beside = Path(root.file).resolve().parent
+    beside = anywhere(root.file).resolve().parent
     train, (first, *further) = (
         root.node("train_input_reader"),
         root.nodes("eval_input_reader") or [Node(root.file, "eval_input_reader")],
@@ -67,7 +69,8 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
         ledger.left_out(reader, instead="one data set is scored, the first")
     if "data" in ledger.values:
         path = ledger.values["data"]
-        found.train = shards.seen(found.links.get(path) or shards.files_of(path), progress)
+        files = found.links.get(path) or shards.files_of(path, in_bucket=given.data is not None or is_bucket(beside))
+        found.train = shards.seen(files, progress)
     return found
 
 
@@ -77,25 +80,26 @@ def _records(setting: str, reader: Node, given: Given, beside: Path, found: Inpu
     told: str | None = getattr(given, setting)
     if told is not None:
         ledger.set(setting, _absolute(told), inner, "input_path", changed=f"said with --{setting}")
+        _if_not_there(setting, _absolute(told), found, in_bucket=True)
         return
     if not paths:
         if setting == "data":
             found.to_set.append(ToSet("data", "", "the config names no records"))
         return
     located = [shards.located(shards.as_pattern(path), beside) for path in paths]
-    pattern = shards.one_pattern(located)
+    pattern = shards.one_pattern(located, is_bucket(beside))
     if pattern is None:
         _several(setting, inner, located, given, found, ledger)
         return
     written = {paths[0], str(beside / paths[0]), str(Path.cwd() / paths[0])}
     ledger.set(setting, pattern, inner, "input_path", said="" if pattern in written else "as a pattern")
-    _if_not_there(setting, pattern, found)
+    _if_not_there(setting, pattern, found, is_bucket(beside))
 
 
 def _several(setting: str, inner: Node, paths: list[str], given: Given, found: Inputs, ledger: Ledger) -> None:
     """A folder of links where they are there; else the first is written, and the user has to set it."""
     files = [file for path in paths for file in shards.files_of(path)]
-    if given.out is not None and all(shards.files_of(path) for path in paths):
+    if given.out is not None and not is_bucket(given.out) and all(shards.files_of(path) for path in paths):
         folder = str((Path(given.out) / f"{setting}-records").absolute())
         found.links[folder] = list(dict.fromkeys(files))
         ledger.set(
@@ -108,31 +112,35 @@ def _several(setting: str, inner: Node, paths: list[str], given: Given, found: I
 
 
 def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, ledger: Ledger) -> None:
+    in_bucket = given is not None or is_bucket(beside)
     if given is not None:
         path = _absolute(given)
         ledger.set("labels", path, reader, "label_map_path", changed="said with --labels")
     elif reader.word("label_map_path"):
         path = shards.located(reader.word("label_map_path"), beside)
         ledger.set("labels", path, reader, "label_map_path")
-        _if_not_there("labels", path, found)
     else:
         return
-    if not shards.files_of(path):
+    _if_not_there("labels", path, found, in_bucket)
+    files = shards.files_of(path, in_bucket)
+    if not files:
         return
     try:
-        found.classes = len({item.number for item in labelmap.read(Path(path)) if item.number >= 1})
+        found.classes = len({item.number for item in labelmap.read(files[0]) if item.number >= 1})
     except Unparsable as error:
         found.to_set.append(ToSet("labels", path, f"line {error.line}: {error}" if error.line else str(error)))
     except OSError as error:
         found.to_set.append(ToSet("labels", path, f"cannot be read: {error.strerror or error}"))
 
 
-def _if_not_there(setting: str, path: str, found: Inputs) -> None:
+def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> None:
     if shards.is_placeholder(path):
         found.to_set.append(ToSet(setting, path, "a placeholder"))
     elif shards.is_of_windows(path):
         found.to_set.append(ToSet(setting, path, "a path of Windows"))
-    elif "://" not in path and not shards.files_of(path) and not Path(path).is_dir():
+    elif "://" in path and not is_bucket(path):
+        found.to_set.append(ToSet(setting, path, "expected a path, gs:// or s3://"))
+    elif ("://" not in path or in_bucket) and not (shards.files_of(path, in_bucket) or anywhere(path).is_dir()):
         found.to_set.append(ToSet(setting, path, "nothing is there"))
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from unstall.tfod.ledger import Fate
 
-_WHOLE_BATCH = "one process computes the whole batch; too large for the memory: `unstall plan` says the micro_batch"
+_WHOLE_BATCH = "every update is of the whole batch: of one process, in parts of micro_batch images, or shared by `workers`"
 _INPUT = "the pipeline sizes itself: input_threads, ahead_bytes, cache_bytes"
 _LAYERS = "layers, their norms, activations and first weights are those of {model}"
 _SAME_RESULT = "a way to compute of the API, which changes no result"

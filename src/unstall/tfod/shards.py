@@ -12,11 +12,14 @@ from pathlib import Path
 from unstall.data import protos, records
 from unstall.data.reading import Unparsable
 from unstall.report.progress import Progress
+from unstall.storage import is_bucket
+from unstall.storage import located as anywhere
 
 COUNTED = re.compile(r"(?P<name>.+)@(?P<count>\d{1,5}|\*)(?P<ending>\.\w+)?")  # train.record@10: as the API's own tools write it
 PLACEHOLDER = re.compile(r"PATH_TO_BE|TO_BE_CONFIGURED|YOUR_|<[^<>]*>", re.IGNORECASE)
 OF_WINDOWS = re.compile(r"[A-Za-z]:(?![/\\]{2}[^/\\])")  # D:/records; not a scheme of one letter
 GLOB = re.compile(r"[*?\[]")
+MOST_COUNTED_IN_BUCKET_BYTES = 2**30
 SAMPLE = 64  # records whose images' sizes are looked at
 
 
@@ -47,7 +50,7 @@ def as_pattern(path: str) -> str:
     return f"{found['name']}-?????-of-{count}{found['ending'] or ''}"
 
 
-def one_pattern(paths: Sequence[str]) -> str | None:
+def one_pattern(paths: Sequence[str], in_bucket: bool = False) -> str | None:
     """A path or pattern that holds just these: names of the same length, in one folder. None: there is none."""
     patterns = list(dict.fromkeys(as_pattern(path) for path in paths))
     if len(patterns) == 1:
@@ -55,11 +58,11 @@ def one_pattern(paths: Sequence[str]) -> str | None:
     if len({posixpath.dirname(path) for path in patterns}) > 1 or len({len(path) for path in patterns}) > 1:
         return None
     joined = "".join(letters[0] if len(set(letters)) == 1 else "?" for letters in zip(*patterns, strict=True))
-    folder = Path(posixpath.dirname(joined) or ".")
-    if GLOB.search(str(folder)):
+    folder = posixpath.dirname(joined)
+    if GLOB.search(folder):
         return None
-    there = {posixpath.join(posixpath.dirname(joined), each.name) for each in files_of(joined)}
-    wanted = {posixpath.join(posixpath.dirname(path), each.name) for path in patterns for each in files_of(path)}
+    there = {posixpath.join(folder, each.name) for each in files_of(joined, in_bucket)}
+    wanted = {posixpath.join(folder, each.name) for path in patterns for each in files_of(path, in_bucket)}
     return joined if there == wanted else None
 
 
@@ -68,17 +71,16 @@ def located(path: str, beside: Path) -> str:
     if is_placeholder(path) or is_of_windows(path) or "://" in path:
         return path
     expanded = os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111 (with the variables, as one)
-    for folder in (Path.cwd(), beside):
-        if files_of(str(folder / expanded)):
-            return str(folder / expanded)
-    return str(Path.cwd() / expanded)
+    places = [str(folder / expanded) for folder in (Path.cwd(), beside)]
+    usual = places[1] if is_bucket(beside) else places[0]  # nobody stands in a bucket
+    return next((place for place in places if files_of(place, in_bucket=True)), usual)
 
 
-def files_of(path: str) -> list[Path]:
-    """Plain files that it names, here and now."""
-    if is_placeholder(path) or "://" in path:
+def files_of(path: str, in_bucket: bool = False) -> list[Path]:
+    """Plain files that it names, here and now; in a bucket only where that is asked for, as nobody here may be let in there."""
+    if is_placeholder(path) or ("://" in path and not (in_bucket and is_bucket(path))):
         return []
-    place = Path(path)
+    place = anywhere(path)
     try:
         if place.is_file():
             return [place]
@@ -101,8 +103,8 @@ def link_names(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None:
-    """None: there is nothing to be read here."""
-    if not files:
+    """None: there is nothing to be read here, or more in a bucket than is read to count it."""
+    if not files or (is_bucket(files[0]) and sum(file.stat().st_size for file in files) > MOST_COUNTED_IN_BUCKET_BYTES):
         return None
     images = 0
     for number, file in enumerate(files):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from unstall import settings_file
-from unstall.data.reading import quoted
 from unstall.errors import WrongInput
 from unstall.settings_sources import recipe_of
+from unstall.storage import located
 from unstall.tfod.converting import Converted
 from unstall.tfod.shards import link_names
 
@@ -18,12 +18,14 @@ LINKS = ("data-records", "validation-records")
 def refuse_existing(out: str) -> None:
     """Before anything is read: what is there is not overwritten."""
     for name in (SETTINGS, REPORT, *LINKS):
-        if (Path(out) / name).exists():
-            raise WrongInput(f"'{Path(out) / name}' is there already, and is not overwritten. Another folder, or move it away.")
+        if (located(out) / name).exists():
+            raise WrongInput(
+                f"'{located(out) / name}' is there already, and is not overwritten. Another folder, or move it away."
+            )
 
 
 def write(converted: Converted, out: str) -> dict[str, str]:
-    folder = Path(out)
+    folder = located(out)
     refuse_existing(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def write(converted: Converted, out: str) -> dict[str, str]:
 
 def settings_text(converted: Converted, out: Path) -> str:
     head = [
-        f"Settings from {quoted(converted.file)} of the TF Object Detection API: {converted.model}.",
+        f"Settings from {cell(converted.file)} of the TF Object Detection API: {converted.model}.",
         f"What became of each of its fields is in {REPORT}.",
         *(f"To be set: {each.setting}, {each.why}." for each in converted.to_set),
         f"Train by them: unstall train --config {out}",

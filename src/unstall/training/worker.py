@@ -177,6 +177,7 @@ class Worker:
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
+        from unstall.report.learned import places
         from unstall.report.score_text import show_score
         from unstall.report.text import console
 
@@ -185,11 +186,5 @@ class Worker:
         score = self.begun.results.best_score()
         if score is not None:
             show_score(score, out)
-        for name, path in (
-            ("best weights", self.run.best_weights_path),
-            ("last weights", self.run.last_weights_path),
-            ("history", self.run.history_path),
-            ("pictures", self.run.predictions_path),
-        ):
-            if path.exists():
-                out.print(f"{name:<13} {path}", soft_wrap=True, highlight=False, markup=False)
+        for name, place in places(self.run):
+            out.print(f"{name:<13} {place}", soft_wrap=True, highlight=False, markup=False)

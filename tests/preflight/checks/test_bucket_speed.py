@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.preflight.contexts import context
-from unstall.preflight.answers import Fits, Warns
+from unstall.preflight.answers import Fits, Unknown, Warns
 from unstall.preflight.checks.bucket_speed import Measured, judged, look
 
 
@@ -31,6 +31,11 @@ def test_too_slow_with_shards_is_not() -> None:
 
 def test_small_files_that_come_quickly_enough_are_no_fault() -> None:
     assert isinstance(judged(measured(500.0), taken=None, decoded=400.0), Fits)
+
+
+def test_what_is_little_is_not_said_to_be_nothing_and_nothing_is_unknown() -> None:
+    assert "3 images/s (0.3 MB/s)" in judged(measured(3.0), taken=1.0, decoded=400.0).reason
+    assert isinstance(judged(measured(0.0), taken=1.0, decoded=400.0), Unknown)
 
 
 def test_data_on_a_disk_is_for_another_check(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def command(json_target: str | None, config: str | None, engine: str, dry_run: b
     plain: dict[str, Any] = {"engine": engine, "is_sent": False, "request": request, "written_to": target, "job": None}
     if engine == "vertex" and not dry_run:
         plain |= {"is_sent": True, **_sent(job, given["endpoint"])}
-    answer({**plain, **_told(engine, job)}, json_target, show_job)
+    answer({**plain, **_told(job)}, json_target, show_job)
 
 
 def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _sent(job: Job, endpoint: str | None) -> dict[str, Any]:
     return {**found, "page": vertex.console_page(job, found["job"])}
 
 
-def _told(engine: str, job: Job) -> dict[str, Any]:
+def _told(job: Job) -> dict[str, Any]:
     return {
         "name": job.name,
         "out": job.out,

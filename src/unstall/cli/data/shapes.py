@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import click
 
@@ -35,16 +34,21 @@ def command(
     defects: tuple[str, ...],
     json_target: str | None,
 ) -> None:
+    from unstall.data.convert import refuse_taken
     from unstall.data.shapes import Shapes
     from unstall.data.shapes_files import write_shapes
     from unstall.report import json
     from unstall.report.progress import shown_progress
+    from unstall.storage import is_bucket, located
+    from unstall.storage.copying import whole_at
 
     json.refuse_unwritable(json_target)
     width, height = _size(size)
     shapes = Shapes(count, width, height, seed, most, empty_share)
-    with shown_progress() as progress:
-        given = write_shapes(Path(out), shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
+    if is_bucket(out):
+        refuse_taken(located(out))
+    with shown_progress() as progress, whole_at(located(out)) as local:
+        given = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
     told = {
         "path": out,
         "format": format_name,

@@ -82,6 +82,8 @@ def look(context: Context) -> Answer:
         decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
     except BucketFailed as failed:
         return Refuses(str(failed), "see that this machine reaches the bucket and may read it")
+    except OSError as error:
+        return Unknown(f"an image of the data is gone: {error}")
     return judged(measured, context.measured_images_per_s, decoded)
 
 
@@ -106,15 +108,19 @@ def measure(sample: Sequence[ImageSource]) -> Measured:
     seconds = time.perf_counter() - began
     mean = sum(sizes) / max(1, len(sizes))
     is_small = mean < SMALL_FILE_BYTES and sample[0].length is None
-    return Measured(statistics.median(waits), max(1, len(sizes)) / seconds, sum(sizes) / seconds, mean, is_small)
+    return Measured(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
 
 
 def judged(measured: Measured, taken: float | None, decoded: float) -> Answer:
     facts = measured.as_facts(taken, decoded)
+    if not measured.images_per_s:
+        return Unknown("none of the images that were tried could be read")
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
+    megabytes = measured.bytes_per_s / 1e6
+    carried = f"{megabytes:,.0f} MB/s" if megabytes >= 10 else f"{megabytes:.2g} MB/s"
     said = (
-        f"{measured.images_per_s:,.0f} images/s ({measured.bytes_per_s / 1e6:,.0f} MB/s) are read, each answer comes after "
+        f"{measured.images_per_s:,.0f} images/s ({carried}) are read, each answer comes after "
         f"{measured.latency_s * 1000:,.0f} ms; {by} {wanted:,.0f}"
     )
     if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):

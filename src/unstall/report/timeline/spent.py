@@ -1,7 +1,8 @@
 """Where the time of a run went, over the run; and how long a step took.
 
 The sums are those of the time split on the terminal (`report/numbers.py`): a group of steps is divided into input and compute,
-the first step is compilation, and what nobody accounts for is other.
+the first step is compilation, and what nobody accounts for is other. A run that was interrupted and went on later was away in
+between.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from unstall.report.numbers import input_seconds
 from unstall.report.timeline.bins import Series, Spans
 from unstall.report.timeline.plots import Plot, area_plot, line_plot
 
-KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "other")  # from the bottom of the plot
+KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "away", "other")  # from the bottom of the plot
+AWAY_OVER_S = 60.0  # without an event: a watcher writes every few seconds, so nobody was there
 MOST_BINS = 1200
 MOST_POINTS = 1000
 NOT_MEASURED = "The wait for input was not measured in this run: it is part of compute."
@@ -27,8 +29,11 @@ class Spent:
         self._steps = Series(MOST_POINTS)
         self._stalled_at: float | None = None
         self._is_input_measured = False
+        self._last = 0.0
+        self._silence: tuple[float, float] | None = None  # from when to when nothing was told, and nothing of the program since
 
     def take(self, event: Event, moment: float) -> None:
+        self._take_silence(event, moment)
         if isinstance(event, StepsEnded):
             self._take_steps(event, moment)
         elif isinstance(event, PhaseEnded) and event.phase == "validate":
@@ -42,6 +47,20 @@ class Spent:
         elif isinstance(event, RunStarted) and self._stalled_at is not None:  # it was ended, and another one begins
             self._spans.add("stuck", self._stalled_at, moment, moment - self._stalled_at)
             self._stalled_at = None
+
+    def _take_silence(self, event: Event, moment: float) -> None:
+        """Before another program of the same run is started it is the time that the run lay: in a queue, say."""
+        if moment - self._last > AWAY_OVER_S:
+            self._silence = (self._last, moment)
+        self._last = max(self._last, moment)
+        if self._silence is not None and isinstance(event, RunStarted):
+            began, ended = self._silence
+            self._spans.add("away", began, ended, ended - began)
+            if self._stalled_at is not None and self._stalled_at < began:
+                self._spans.add("stuck", self._stalled_at, began, began - self._stalled_at)
+            self._stalled_at = None
+        if isinstance(event, RunStarted | StepsEnded | PhaseEnded | CheckpointSaved):
+            self._silence = None
 
     def _take_steps(self, group: StepsEnded, moment: float) -> None:
         if group.phase != "train":
