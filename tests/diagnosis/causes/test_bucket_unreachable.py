@@ -66,6 +66,7 @@ def test_found_in_the_words_of_other_libraries(kind: str, message: str, library:
         ("FileNotFoundError", "gs://photos/coco/none.jpg", "gcsfs/core.py"),  # a single object: its path is wrong
         ("google.api_core.exceptions.Forbidden", "403 POST https://bigquery.googleapis.com/x: denied", "google/api_core/x.py"),
         ("requests.exceptions.ConnectionError", "Connection refused by https://tracking.example", "requests/api.py"),
+        ("ValueError", "gs://photos/a.jpg has 403 rows. Expected 500, as all of gs://photos", "keras/x.py"),
         ("ValueError", "403 classes expected, the labels of gs_photos have 404", "keras/x.py"),
     ],
 )

@@ -39,20 +39,30 @@ _SPEAKS_OF_STORAGE = re.compile(
     r"|\b(?:Get|Put|Head|Copy|Delete)Object\b|\bListObjects(?:V2)?\b|\bHeadBucket\b|\bUploadPart\b"
 )
 _LIBRARY = re.compile(r"/(?:gcsfs|s3fs|s3transfer|google/cloud/storage)/")
+
+
+def _answered(codes: str) -> str:
+    """A number as an answer of HTTP stands in a text: of pixels or classes there may be 403, too."""
+    methods = r"GET|POST|PUT|HEAD|DELETE|Client|Server|Forbidden|Unauthori[sz]ed|Too Many|Internal|Bad|Service|Gateway|message="
+    return rf"(?:HTTP(?:/\d\.\d)?|[Ss]tatus(?:[_ ]code)?|[Cc]ode|[Rr]esponse)\W{{1,4}}(?:{codes})\b|\b(?:{codes}),? (?:{methods})"
+
+
 # What the service or its library says, and what it means; in this order.
 _MEANS = (
     ("absent", re.compile(r"NoSuchBucket|[Bb]ucket does not exist|there is no such bucket")),
     (
         "denied",
         re.compile(
-            r"\b40[13]\b|[Ff]orbidden|Access ?Denied|access is denied|PermissionDenied|Unauthori[sz]ed|Unauthenticated"
+            _answered("40[13]")
+            + r"|\b[Ff]orbidden\b|Access ?Denied|access is denied|PermissionDenied|Unauthori[sz]ed|Unauthenticated"
             r"|ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch|[Cc]redentials"
         ),
     ),
     (
         "away",
         re.compile(
-            r"\b(?:429|50[0234])\b|SlowDown|TooManyRequests|ServiceUnavailable|EndpointConnection|Connect(?:ion)?Timeout|ReadTimeout"
+            _answered("429|50[0234]")
+            + r"|SlowDown|TooManyRequests|ServiceUnavailable|EndpointConnection|Connect(?:ion)?Timeout|ReadTimeout"
             r"|[Cc]ould ?n.t (?:connect|resolve)|Could not connect|Cannot connect|Connection (?:refused|reset|aborted)|timed out"
             r"|falls silent|connection breaks|not available|asked too often"
         ),
