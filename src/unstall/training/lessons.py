@@ -48,9 +48,10 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
 
 
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
-    """How many of them a run with these settings would learn from, without dividing anything."""
-    count = len(_learned(data).examples)
-    return count if settings.validation is not None or _has_own_validation(data) else to_learn_from(count, settings)
+    """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
+    if settings.validation is not None or not data.examples:
+        return len(_learned(data).examples)
+    return len(_divided(data, settings).train.examples)
 
 
 def to_learn_from(count: int, settings: Settings) -> int:
@@ -69,6 +70,8 @@ def _divided(data: DataSet, settings: Settings) -> Lessons:
     data = _learned(data)
     if not settings.validation_share:
         return Lessons(data, None, "not scored: validation_share is 0")
+    if len(data.examples) == 1:
+        return Lessons(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     remark = f"scored on {settings.validation_share:.0%} of the data, which is not learned from"

@@ -43,6 +43,14 @@ def test_a_few_that_would_break_it_warn_and_many_refuse(tmp_path: Path) -> None:
     assert isinstance(look(context(tmp_path, **FEW, data=path, most_bad_share=0.0)), Refuses)
 
 
+def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    path = Path(shapes(tmp_path / "set"))
+    file = path / "annotations" / "instances.json"
+    file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
+    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
+    assert isinstance(found, Warns) and "24 × path_foreign" in found.reason
+
+
 def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:
     found = look(context(tmp_path, **FEW, data=shapes(tmp_path / "set", 8)))
     assert isinstance(found, Refuses) and found.cure == "a smaller --batch-size"

@@ -235,11 +235,11 @@ class _Reader:
 
     def _images_in(self, base: str, place: str, split: str, key: str) -> Iterator[tuple[str, str, Resolved]]:
         inside = self.folder.inside(base, place)
-        if inside is None or not (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found"):
+        if not self._is_there(inside):
             # Roboflow writes ../train/images for train/images; Ultralytics takes that, too.
             stripped = self.folder.inside(base, re.sub(r"^(\.\./)+", "", place))
             inside = stripped if stripped and self.folder.has_folder(stripped) else inside
-        if inside is None and self.folder.folder_end(place):
+        if (inside is None or ("\\" in place and not self._is_there(inside))) and self.folder.folder_end(place):
             inside = self.folder.folder_end(place)
             message = f"{quoted(place)} is a path of another machine. {quoted(inside)} is taken for it."
             self.notes.add("path_foreign", message, Origin(self._files[0], field=key))
@@ -255,6 +255,9 @@ class _Reader:
             self.notes.add(
                 problem, f"{quoted(place)} {said}. Expected a folder of images inside it.", Origin(self._files[0], field=key)
             )
+
+    def _is_there(self, inside: str | None) -> bool:
+        return inside is not None and (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found")
 
     def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, Resolved]]:
         self._files.append(file)

@@ -12,6 +12,7 @@ One unreadable image, one box inside out in a hundred thousand ends a run or spo
 
 When this is wrong
 ------------------
+What this trainer copes with although others do not (paths of another machine, a PNG named .jpg) is never a reason to refuse.
 What is rightly there in many data sets (images without boxes, small boxes) is a note, and no warning. Whether data has
 changed is told by names, sizes and times of its files.
 
@@ -36,6 +37,7 @@ NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
 QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
+COPED_WITH = {"path_foreign", "path_case_differs", "image_type_wrong"}  # break other loaders: here nothing of them is lost
 SHOWN = 3  # problems in the table
 MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
@@ -87,7 +89,10 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
-    if sum(problem["count"] for problem in broken) > settings.most_bad_share * found["images"]:
+    if (
+        sum(problem["count"] for problem in broken if problem["problem"] not in COPED_WITH)
+        > settings.most_bad_share * found["images"]
+    ):
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
     if broken or harmed:
         return Warns(f"{said}; {_named([*broken, *harmed])}{not_seen}", cure, found)
