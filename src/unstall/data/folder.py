@@ -147,7 +147,7 @@ def _ends(text: str) -> list[str]:
 
 
 def alike(name: str) -> str:
-    """What names have in common that differ by case alone, or by how an accent is stored: macOS takes ö apart into o and its dots."""
+    """What names have in common that differ by case alone, or by how an accent is stored: macOS takes ö apart."""
     return unicodedata.normalize("NFC", name).lower()
 
 

@@ -2,8 +2,8 @@
 
 What it is
 ----------
-The annotation says `IMG_1.JPG`, and the folder holds `img_1.jpg`. Or both say `köln.jpg`, and one stores ö as one character (NFC), the other as o with
-its dots (NFD), as macOS does.
+The annotation says `IMG_1.JPG`, and the folder holds `img_1.jpg`. Or both say `köln.jpg`, and one stores ö
+as one character (NFC), the other as o with its dots (NFD), as macOS does.
 
 What it does to a training
 --------------------------
