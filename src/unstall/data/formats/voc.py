@@ -9,7 +9,8 @@ most tools that write the format do neither, and nothing in a file says which it
 How it is recognised
 --------------------
 XML files with an <annotation> element: in `Annotations/` (or `annotations/`), beside the images, or in a folder for each split
-(`train/a.xml`, as Roboflow exports it; `annotations/train/a.xml`). A folder that holds such folders (`VOCdevkit`) is read as one data set.
+(`train/a.xml`, as Roboflow exports it; `annotations/train/a.xml`). A folder that holds such folders (`VOCdevkit`) is read as
+one data set.
 
 What is read
 ------------
