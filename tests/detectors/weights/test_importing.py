@@ -104,6 +104,22 @@ def test_prefixes_that_all_names_share_do_not_count(prefix: str) -> None:
     assert alone.description.holds == "backbone"
 
 
+def test_a_counter_or_a_loss_beside_the_network_does_not_hide_it() -> None:
+    """As averaged models and Lightning's checkpoints have them."""
+    shapes = {f"module.{name}": shape for name, shape in of_variant(V2).items()}
+    found = import_checkpoint(of_shapes({"n_averaged": (), "criterion.weight": (3,), **shapes}))
+    assert found.description.variant == V2 and found.description.holds == "detector"
+    assert {"n_averaged", "criterion.weight"} <= set(found.fit.left_out)
+
+
+def test_a_backbone_within_another_network_is_no_backbone() -> None:
+    """DETR has a ResNet-50, and much else."""
+    shapes = {f"backbone.0.body.{name}": shape for name, shape in backbone_of(V2).items()}
+    others = {f"transformer.encoder.layers.{number}.linear1.weight": (2048, 256) for number in range(len(shapes) // 2)}
+    with pytest.raises(WrongInput, match="fits no detector"):
+        import_checkpoint(of_shapes({**others, **shapes}), V2)
+
+
 def test_a_name_that_is_a_prefix_itself_ends_the_search() -> None:
     assert prefixes(["a.b.c", "a.b.d"]) == ["", "a.", "a.b."]
     assert prefixes(["a.b", "a.b"]) == ["", "a."] and prefixes(["x", "y.z"]) == [""] and prefixes([]) == [""]
