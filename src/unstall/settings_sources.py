@@ -18,6 +18,7 @@ from typing import Any
 from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings, as_plain, changed, from_plain
+from unstall.settings_elsewhere import ours
 from unstall.storage.places import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
@@ -147,8 +148,9 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    meant = ours(name, known).removeprefix("detector.")
+    near = meant if meant in known else next(iter(difflib.get_close_matches(name, known, n=1)), "")
+    return f" Did you mean '{near}'?" if near else ""
 
 
 def _absolute(name: str, value: Any, folder: Path) -> Any:
