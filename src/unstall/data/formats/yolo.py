@@ -15,8 +15,9 @@ What is read
 ------------
 `names` (a list, or numbers with names), `nc`, `path`, and `train`, `val`, `test`: a folder, a list of folders, or a text file
 that lists images. Without them every image in the folder is read, and its split is the folder it lies in. The labels of
-`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, as they are stored:
-a turn by EXIF is not applied. An image without a label file is one without boxes.
+`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, and shares are of the
+image as EXIF turns it: so the programs that label images show it, and so Ultralytics trains. An image without a label file is
+one without boxes.
 
 What is written
 ---------------
@@ -288,7 +289,7 @@ class _Reader:
         size = header(source) if source else None
         shares = np.array([label.box for label in labels], np.float64).reshape(-1, 4)
         is_known = size is not None and bool(size.width and size.height)
-        scale = (size.width, size.height) * 2 if size is not None and is_known else (1, 1, 1, 1)
+        scale = size.seen_size * 2 if size is not None and is_known else (1, 1, 1, 1)
         example = make_example(
             name=self._names.unique(name, split),
             image=source,
