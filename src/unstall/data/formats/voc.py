@@ -41,7 +41,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from unstall.data import class_lists, xml_lines
+from unstall.data import class_lists, other_formats, xml_lines
 from unstall.data.columns import example as make_example
 from unstall.data.columns import with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
@@ -204,7 +204,8 @@ class _Reader:
             try:
                 root = xml_lines.parse(read_bytes(self.folder.root / file, MOST_XML_BYTES))
                 if root.tag != "annotation":
-                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.", line=root.line)
+                    hint = f" {other_formats.CVAT}" if root.tag == "annotations" else ""
+                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.{hint}", line=root.line)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, file, key)
                 continue
