@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.preflight.contexts import context
+from unstall.data.formats import read
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
 from unstall.preflight import remembered
@@ -49,6 +50,23 @@ def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_p
     file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
     found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
     assert isinstance(found, Warns) and "24 × path_foreign" in found.reason
+
+
+def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:
+    """They would be learned as background, and nobody would know."""
+    path = shapes(tmp_path / "set")
+    most = max(example.count for example in read(path).examples)
+    found = look(context(tmp_path, **FEW, data=path, most_boxes=most - 1))
+    assert isinstance(found, Warns) and "would not be learned" in found.reason and found.cure == f"--most-boxes {most}"
+    assert isinstance(look(context(tmp_path, **FEW, data=path, most_boxes=most)), Fits)
+
+
+def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
+    path = shapes(tmp_path / "set", 24, "image_truncated")
+    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.0))
+    assert isinstance(found, Refuses) and "image_truncated" in found.reason
+    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.5))
+    assert isinstance(found, Warns) and "image_truncated" in found.reason and "warm-up" in found.reason
 
 
 def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ What is looked at
 -----------------
 Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
 What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
-boxes, one batch of them at least, and something to score on.
+boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image.
 
 Why it matters
 --------------
@@ -30,7 +30,7 @@ from typing import Any
 from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
-from unstall.report.counted import data_set_holds
+from unstall.report.counted import counted, data_set_holds
 from unstall.storage import is_bucket
 
 NEEDS = ("packages", "paths")
@@ -82,21 +82,32 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     if train < settings.batch_size:
         reason = f"{said}: {train:,} of the images are learned from, fewer than one batch ({settings.batch_size})"
         return Refuses(reason, "a smaller --batch-size", found)
-    updates = train // settings.batch_size * settings.epochs
-    if settings.warm_up_steps > MOST_WARM_UP * updates:
-        reason = f"{said}: {updates:,} updates in all, and {settings.warm_up_steps:,} of them would be warm-up"
-        return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
-    if (
-        sum(problem["count"] for problem in broken if problem["problem"] not in COPED_WITH)
-        > settings.most_bad_share * found["images"]
-    ):
+    lost = sum(problem["count"] for problem in broken if problem["problem"] not in COPED_WITH)
+    if lost > settings.most_bad_share * found["images"]:
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
-    if broken or harmed:
-        return Warns(f"{said}; {_named([*broken, *harmed])}{not_seen}", cure, found)
+    warnings = [*_of_the_settings(context, train), *([(_named([*broken, *harmed]), cure)] if broken or harmed else [])]
+    if warnings:
+        reasons, cures = zip(*warnings, strict=True)
+        return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
     return Fits(said + not_seen, found)
+
+
+def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
+    """What does not suit this data: why, and the cure."""
+    settings, result = context.settings, []
+    updates = train // settings.batch_size * settings.epochs
+    if settings.warm_up_steps > MOST_WARM_UP * updates:
+        reason = f"{counted(updates, 'update')} in all, and {settings.warm_up_steps:,} of them would be warm-up"
+        result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
+    counts = [] if context.data is None else [example.count for example in context.data.examples]
+    beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
+    if beyond:
+        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
+        result.append((f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}", f"--most-boxes {max(counts)}"))
+    return result
 
 
 def _named(problems: list[dict[str, Any]]) -> str:
