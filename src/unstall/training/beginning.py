@@ -146,7 +146,9 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
     say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
     if saved is None:
         return
-    say(f"Goes on at step {at.step_in_epoch} of epoch {at.epoch + 1}, from {saved.path.name}.")
+    is_epoch_done = at.step_in_epoch == at.steps_per_epoch
+    where_to = f"after epoch {at.epoch + 1}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {at.epoch + 1}"
+    say(f"Goes on {where_to}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
     if epochs != settings.epochs:
         now = f"{settings.epochs} now: from here on the rate follows the schedule of these"

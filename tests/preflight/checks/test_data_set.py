@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,20 @@ def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_p
     file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
     found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
     assert isinstance(found, Warns) and "24 × path_foreign" in found.reason
+
+
+def test_a_few_bad_boxes_among_many_are_few_however_few_the_images(tmp_path: Path) -> None:
+    path = Path(shapes(tmp_path / "set"))
+    file = path / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    (first,) = text["annotations"][:1]
+    text["annotations"] += [{**first, "bbox": [5 + number % 50, 5, 2 + number % 40, 2 + number % 50]} for number in range(500)]
+    for box in text["annotations"][-3:]:
+        box["bbox"][2] = 0
+    file.write_text(json.dumps(text))
+    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.05, most_boxes=1000))
+    assert isinstance(found, Warns) and "3 × box_no_area" in found.reason
+    assert isinstance(look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.001, most_boxes=1000)), Refuses)
 
 
 def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:

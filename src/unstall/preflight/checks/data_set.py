@@ -38,6 +38,7 @@ IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
 QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
 COPED_WITH = {"path_foreign", "path_case_differs", "image_type_wrong"}  # break other loaders: here nothing of them is lost
+OF_BOXES = ("box_", "class_")  # begin the names of problems of which each concerns one box
 SHOWN = 3  # problems in the table
 MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
@@ -87,14 +88,22 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
-    lost = sum(problem["count"] for problem in broken if problem["problem"] not in COPED_WITH)
-    if lost > settings.most_bad_share * found["images"]:
+    if _is_too_much(broken, found, settings.most_bad_share):
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
     warnings = [*_of_the_settings(context, train), *([(_named([*broken, *harmed]), cure)] if broken or harmed else [])]
     if warnings:
         reasons, cures = zip(*warnings, strict=True)
         return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
     return Fits(said + not_seen, found)
+
+
+def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
+    """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
+    lost = {"images": 0, "boxes": 0}
+    for problem in broken:
+        if problem["problem"] not in COPED_WITH:
+            lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
+    return any(count > most_share * found[what] for what, count in lost.items())
 
 
 def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
