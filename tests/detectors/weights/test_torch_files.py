@@ -238,6 +238,11 @@ def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> Non
     refused(tmp_path / "a.pth")
 
 
+def test_the_folder_of_a_run_is_told_where_its_weights_are(tmp_path: Path) -> None:
+    (tmp_path / "last.safetensors").write_bytes(b"x")
+    assert f"It is a run, whose weights are '{tmp_path / 'last.safetensors'}'" in refused(tmp_path)
+
+
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
     assert "There is nothing" in refused(tmp_path / "absent.pth")
     assert "There is a folder" in refused(tmp_path)

@@ -31,12 +31,18 @@ def read(path: Path | str) -> Checkpoint:
         path = on_disk(path)
         if not path.is_file():
             found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
-            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.")
+            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.{_of_a_run(path)}")
         return _read(path)
     except Unreadable as error:
         raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
     except OSError as error:
         raise WrongInput(f"'{path}' cannot be read: {error.strerror or error}.") from None
+
+
+def _of_a_run(path: Path) -> str:
+    """Whoever names a run means its weights, and is told where these are."""
+    there = [name for name in ("best.safetensors", "last.safetensors") if (path / name).is_file()]
+    return f" It is a run, whose weights are '{path / there[0]}'." if there else ""
 
 
 def _read(path: Path) -> Checkpoint:
