@@ -52,15 +52,16 @@ def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None]
     random.seed(settings.seed)
     detector = detectors.build(settings.model, **detector_settings(settings, len(classes), needed))
     if settings.weights is not None and needed is None:
-        for line in _loaded(detector, settings.weights):
+        for line in _loaded(detector, settings.weights, classes):
             say(line)
     return detector
 
 
-def _loaded(detector: Detector, path: str) -> list[str]:
+def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
     """The report: what was taken, what was left out and why, what begins fresh."""
-    fit = weights_file.load(detector, path)
+    fit = weights_file.load(detector, path, classes)
     lines = [f"weights: {len(fit.taken)} of {fit.wanted} tensors taken from {Path(path).name}, as {fit.what}"]
+    lines += [f"weights: {fit.note}"] if fit.note else []
     for kind, reasons in (("left out", fit.left_out), ("new", fit.new)):
         for group in grouped(reasons):
             names = group["names"][0] + (" …" if group["count"] > 1 else "")

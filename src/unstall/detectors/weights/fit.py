@@ -23,6 +23,7 @@ class Fit:
     new: dict[str, str] = field(default_factory=dict)  # our name to why the file does not give it
     wanted: int = 0
     prefix: str = ""  # of all names in the file
+    note: str = ""  # how its classes were taken, where that is not by their numbers
 
     @property
     def is_backbone(self) -> bool:
