@@ -12,6 +12,7 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.split import divide, only
 from unstall.errors import WrongInput
+from unstall.report.counted import counted
 from unstall.report.progress import Progress
 from unstall.settings import Settings
 
@@ -74,8 +75,9 @@ def _divided(data: DataSet, settings: Settings) -> Lessons:
         return Lessons(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
-    remark = f"scored on {settings.validation_share:.0%} of the data, which is not learned from"
-    return Lessons(only(parted, TRAIN), only(parted, VALIDATION), remark)
+    apart = only(parted, VALIDATION)
+    remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    return Lessons(only(parted, TRAIN), apart, remark)
 
 
 def _learned(data: DataSet) -> DataSet:
