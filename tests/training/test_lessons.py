@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,17 @@ def test_without_a_share_nothing_is_scored(tmp_path: Path) -> None:
 def test_data_that_is_not_there_is_refused_by_its_path(tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match="nowhere"):
         learned(tmp_path, data=str(tmp_path / "nowhere"))
+
+
+def test_data_to_score_on_that_has_none_of_the_classes_is_refused_before_anything_is_learned(tmp_path: Path) -> None:
+    data, other = written(tmp_path / "data"), Path(written(tmp_path / "other"))
+    file = other / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    for category in text["categories"]:
+        category["name"] += "s"
+    file.write_text(json.dumps(text))
+    with pytest.raises(WrongInput, match="has no class of those that are learned"):
+        learned(tmp_path, data=data, validation=str(other))
 
 
 # --- counted before anything is divided ---

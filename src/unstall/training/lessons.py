@@ -44,8 +44,17 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
         raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
     if settings.validation is not None:
         apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+        _refuse_other_classes(data, apart)
         return Lessons(_learned(data), _scored(apart), f"scored on {settings.validation}")
     return _divided(data, settings)
+
+
+def _refuse_other_classes(data: DataSet, apart: DataSet) -> None:
+    """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
+    own, theirs = ({name.strip().lower() for name in each.classes} for each in (data, apart))
+    if own and not own & theirs:
+        learned, there = (", ".join(each.classes[:8]) or "none" for each in (data, apart))
+        raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
 
 
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
