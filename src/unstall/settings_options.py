@@ -45,9 +45,9 @@ class ByGroups(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             meant = ours(error.option_name.lstrip("-"), ())
-            if meant:  # else the nearest options, which click has found
-                error.possibilities = [as_option(meant)]
-            raise
+            if not meant:  # click has found the nearest options
+                raise
+            raise click.NoSuchOption(error.option_name, possibilities=[as_option(meant)], ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}
