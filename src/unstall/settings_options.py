@@ -47,7 +47,8 @@ class ByGroups(click.Command):
             meant = ours(error.option_name.lstrip("-"), ())
             if not meant:  # click has found the nearest options
                 raise
-            raise click.NoSuchOption(error.option_name, possibilities=[as_option(meant)], ctx=ctx) from None
+            said = f"No such option '{error.option_name}'. Did you mean '{as_option(meant)}'?"
+            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}
