@@ -62,7 +62,8 @@ def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
     fit = weights_file.load(detector, path, classes)
     lines = [f"weights: {len(fit.taken)} of {fit.wanted} tensors taken from {Path(path).name}, as {fit.what}"]
     lines += [f"weights: {fit.note}"] if fit.note else []
-    for kind, reasons in (("left out", fit.left_out), ("new", fit.new)):
+    new = {key: why for key, why in fit.new.items() if why not in fit.left_out.values()}  # else it is said already
+    for kind, reasons in (("left out", fit.left_out), ("new", new)):
         for group in grouped(reasons):
             names = group["names"][0] + (" …" if group["count"] > 1 else "")
             lines.append(f"weights: {group['count']} {kind}, {group['why']}: {names}")
