@@ -164,10 +164,9 @@ def test_a_backbone_may_be_built_from_where_that_is_asked_for(source: Detector, 
     assert_same(tensors_of(detector), arrays)
 
 
-@pytest.mark.parametrize("variant", ["ssd_tiny", "faster_rcnn_tiny"])
-def test_classes_in_another_order_are_found_by_their_names(variant: str, tmp_path: Path) -> None:
+def test_classes_in_another_order_are_found_by_their_names(tmp_path: Path) -> None:
     names, others = ("red", "green", "blue"), ("blue", "red", "green")
-    first, second = (build(variant, classes=3, image_px=(64, 64)) for _ in range(2))
+    first, second = (build("ssd_tiny", classes=3, image_px=(64, 64)) for _ in range(2))
     set_weights(first)
     save(first, tmp_path / "w.safetensors", names)
     assert "each is taken by its name" in load(second, tmp_path / "w.safetensors", others).note
