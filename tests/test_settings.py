@@ -16,6 +16,8 @@ from unstall.settings import Settings, as_json, as_plain, changed, from_plain, n
     ("values", "words"),
     [
         ({"ratee": 1}, "no setting 'ratee'. Did you mean 'rate'?"),
+        ({"learning_rate": 1}, "no setting 'learning_rate'. Did you mean 'rate'?"),
+        ({"imgsz": 640}, "no setting 'imgsz'. Did you mean 'detector.image_px'?"),
         ({"rate": "fast"}, "rate: expected a number from 0 to 100. Received: 'fast'"),
         ({"rate": float("nan")}, "rate: expected a number"),
         ({"epochs": 0}, "epochs: expected a whole number from 1"),

@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from unstall import settings, settings_file
+from unstall.detectors import pages
 from unstall.errors import WrongInput
+from unstall.settings_elsewhere import CALLED_ELSEWHERE
 from unstall.settings_options import ByGroups, given, setting_options
 
 
@@ -66,6 +68,22 @@ def test_what_is_of_no_such_kind_is_refused(arguments: tuple[str, ...], words: s
     with pytest.raises(WrongInput) as refused:
         typed(*arguments)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("typed_name", "meant"), [("--lr", "--rate"), ("--imgsz", "--detector image_px=…"), ("--patience", "--stop-after-epochs")]
+)
+def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name: str, meant: str) -> None:
+    with pytest.raises(click.NoSuchOption) as caught:
+        typed(typed_name, "3")
+    assert caught.value.format_message() == f"No such option '{typed_name}'. Did you mean '{meant}'?"
+
+
+def test_every_name_that_is_pointed_to_is_a_setting() -> None:
+    families = [{each.name for each in pages.settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
+    for name in CALLED_ELSEWHERE:
+        table, _, inner = name.partition(".")
+        assert table in settings.names() and (not inner or all(inner in known for known in families))
 
 
 def test_help_has_every_setting_with_its_meaning_under_its_heading() -> None:

@@ -53,6 +53,12 @@ def test_with_fewer_epochs_the_rate_drops_earlier_unless_it_is_said_when() -> No
     [
         ({"model": "ssd_tniy"}, "no detector 'ssd_tniy'. Did you mean 'ssd_tiny'?"),
         ({"detector": {"image_pix": 3}}, "ssd_tiny has no setting 'image_pix'. Did you mean 'image_px'?"),
+        ({"detector": {"least_score": 5}}, "detector: least_score: expected a share, 0 to 1. Received: 5"),
+        ({"detector": {"least_score": "low"}}, "detector: least_score: expected a number. Received: 'low'"),
+        ({"detector": {"ratios": 1}}, "detector: ratios: expected a list, as in [1.0, 2.0]. Received: 1"),
+        ({"detector": {"trainable_stages": 1.5}}, "detector: trainable_stages: expected a whole number. Received: 1.5"),
+        ({"detector": {"frozen_norms": 1}}, "detector: frozen_norms: expected true or false. Received: 1"),
+        ({"detector": {"score_threshold": 0.5}}, "ssd_tiny has no setting 'score_threshold'. Did you mean 'least_score'?"),
         ({"detector": {"image_px": [8, 8]}}, "image_px: expected height and width in whole pixels, 32 to 8192"),
         ({"detector": {"classes": 3}}, "'classes' are counted in the data"),
         ({"detector": {"remat": True}}, "Write: --remat"),

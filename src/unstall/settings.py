@@ -7,7 +7,6 @@ run is repaired. Standard library only: the supervisor, which loads no framework
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import math
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.errors import WrongInput
+from unstall.settings_elsewhere import ours
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -159,8 +159,8 @@ def checked(name: str, value: Any) -> Any:
 
 def refuse_unknown(name: str, where: str = "") -> None:
     if name not in names():
-        near = difflib.get_close_matches(name, names(), n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        near = ours(name, names())
+        hint = f" Did you mean '{near}'?" if near else ""
         raise WrongInput(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
 
 

@@ -10,6 +10,7 @@ import click
 
 from unstall import settings, settings_file
 from unstall.errors import WrongInput
+from unstall.settings_elsewhere import as_option, ours
 
 CONFIG_HELP = "A settings file with the same names; `unstall init` writes one. Options win over it."
 
@@ -36,7 +37,18 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 class ByGroups(click.Command):
-    """Help with the settings under the headings that `settings.py` has."""
+    """Help with the settings under the headings that `settings.py` has; an option that is another trainer's is told by its name
+    here."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            meant = ours(error.option_name.lstrip("-"), ())
+            if not meant:  # click has found the nearest options
+                raise
+            said = f"No such option '{error.option_name}'. Did you mean '{as_option(meant)}'?"
+            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}

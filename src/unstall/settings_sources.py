@@ -18,6 +18,7 @@ from typing import Any
 from unstall import settings_file
 from unstall.errors import WrongInput
 from unstall.settings import Settings, as_plain, changed, from_plain
+from unstall.settings_elsewhere import ours
 from unstall.storage.places import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
@@ -99,8 +100,9 @@ def refuse_unfit(settings: Settings) -> None:
     from unstall.detectors import family_of, pages, ranges
 
     family = family_of(settings.model)
-    known = [each.name for each in pages.settings(family)]
-    for name in settings.detector:
+    kinds = {each.name: each.kind for each in pages.settings(family)}
+    known = list(kinds)
+    for name, value in settings.detector.items():
         if name == "classes":
             raise WrongInput("detector: 'classes' are counted in the data; they cannot be set.")
         if name in OWN_OF_THE_RUN:
@@ -109,9 +111,10 @@ def refuse_unfit(settings: Settings) -> None:
             raise WrongInput(
                 f"detector: {settings.model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}."
             )
-    if "image_px" in settings.detector:
         try:
-            ranges.image_size(SimpleNamespace(image_px=settings.detector["image_px"]))
+            if name == "image_px":
+                ranges.image_size(SimpleNamespace(image_px=value))
+            ranges.of_kind(name, kinds[name], value)
         except WrongInput as wrong:
             raise WrongInput(f"detector: {wrong}") from None
     for name in settings.augment:
@@ -147,8 +150,9 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    meant = ours(name, known).removeprefix("detector.")
+    near = meant if meant in known else next(iter(difflib.get_close_matches(name, known, n=1)), "")
+    return f" Did you mean '{near}'?" if near else ""
 
 
 def _absolute(name: str, value: Any, folder: Path) -> Any:

@@ -79,6 +79,9 @@ else:
     raise AssertionError("a wrong setting was taken")
 taken = settings_of("retinanet_tiny", image_px=[64, 96], anchor_ratios=[1.0])
 assert taken.image_px == (64, 96) and taken.anchor_ratios == (1.0,) and taken.classes == 6
+taken = settings_of("retinanet_tiny", anchor_sizes_px=[8, 16, 32, 64, 128])  # one for each level
+assert taken.anchor_sizes_px == ((8,), (16,), (32,), (64,), (128,))
+assert settings_of("ssd_tiny", ratios=[2.0, 3, [1.5, 2.0]]).ratios == ((2.0,), (3,), (1.5, 2.0))
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -104,11 +105,21 @@ def test_data_that_is_not_there_is_refused_by_its_path(tmp_path: Path) -> None:
         learned(tmp_path, data=str(tmp_path / "nowhere"))
 
 
+def test_data_to_score_on_that_has_none_of_the_classes_is_refused_before_anything_is_learned(tmp_path: Path) -> None:
+    data, other = written(tmp_path / "data"), Path(written(tmp_path / "other"))
+    file = other / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    for category in text["categories"]:
+        category["name"] += "s"
+    file.write_text(json.dumps(text))
+    with pytest.raises(WrongInput, match="has no class of those that are learned"):
+        learned(tmp_path, data=data, validation=str(other))
+
+
 # --- counted before anything is divided ---
 
 
 def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
-    """A share is cut class by class, so that it may be one image more or less."""
     split = written(tmp_path / "split", 40, train=0.5, val=0.25, test=0.25)
     tested = written(tmp_path / "tested", 40, train=0.7, test=0.3)
     for settings in (
@@ -120,4 +131,12 @@ def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
         found = lessons(settings, PX, tmp_path)
         assert settings.data is not None
         counted = images_to_learn_from(formats.read(Path(settings.data)), settings)
-        assert abs(counted - len(found.train.examples)) <= 1
+        assert counted == len(found.train.examples)
+
+
+def test_a_single_image_is_learned_from_and_not_scored(tmp_path: Path) -> None:
+    data = written(tmp_path / "one", 1)
+    found = learned(tmp_path, data=data)
+    assert (len(found.train.examples), found.validation) == (1, None)
+    assert found.remark == "not scored: there is one image, which is learned from"
+    assert images_to_learn_from(formats.read(Path(data)), Settings(data=data)) == 1

@@ -13,6 +13,7 @@ from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
 from unstall.settings import from_plain
 from unstall.settings_sources import resolve
+from unstall.training.lessons import lessons
 from unstall.training.suggesting import suggest
 
 
@@ -58,3 +59,12 @@ def test_what_is_suggested_is_right_as_settings(data: DataSet, has_card: bool) -
     values = suggest(data, "here", has_card).values
     assert from_plain(values).batch_size <= len(data.examples)
     assert resolve(values).settings.warm_up_steps <= 0.1 * values["epochs"] * 27
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
+def test_what_is_suggested_for_few_images_can_be_trained(tmp_path: Path, count: int) -> None:
+    """The batch is no larger than what is left to learn from, once something is kept apart to score on."""
+    write_shapes(tmp_path, Shapes(count, 96, 96), "coco", {}, [], None)
+    data = read(tmp_path)
+    values = suggest(data, str(tmp_path), has_card=False).values
+    assert values["batch_size"] <= len(lessons(from_plain(values), (96, 96), tmp_path).train.examples)

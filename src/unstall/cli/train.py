@@ -97,6 +97,8 @@ def command(
         return _print_settings(resolved.as_plain(), json_target)
     found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
     if dry_run or (found["answer"] == "refuses" and not force):
+        if not dry_run:
+            click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
@@ -161,8 +163,6 @@ def _looked_before(
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":
         show_preflight(plain, console("stderr" if is_quick else "stdout"))
-    if is_quick and plain["answer"] == "refuses":
-        click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
     return plain
 
 

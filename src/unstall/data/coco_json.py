@@ -12,13 +12,16 @@ from typing import Any
 
 import msgspec
 
+from unstall.data.coco_ids import Id
 from unstall.data.reading import Unparsable, as_text
 
 MOST_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
 TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."
 
-
-Id = int | float | str  # 1.0 for 1, as pandas writes it, is the same key
+KINDS = {  # as msgspec calls them, and as a person does
+    "array": "a list", "object": "an object", "str": "a text", "int": "a whole number", "float": "a number",
+    "bool": "true or false", "null": "null",
+}  # fmt: skip
 
 
 class Image(msgspec.Struct, gc=False):
@@ -33,7 +36,7 @@ NOTHING = msgspec.Raw(b"")
 
 class Annotation(msgspec.Struct, gc=False):
     image_id: Id
-    category_id: int | float
+    category_id: Id
     bbox: tuple[float, float, float, float]  # left, top, width, height
     iscrowd: int | bool | None = 0
     difficult: int | bool | None = 0
@@ -46,14 +49,14 @@ class Annotation(msgspec.Struct, gc=False):
 
 
 class Category(msgspec.Struct, gc=False):
-    id: int | float
+    id: Id
     name: str
     supercategory: msgspec.Raw = NOTHING
     keypoints: msgspec.Raw = NOTHING  # names of them
     skeleton: msgspec.Raw = NOTHING
 
     def __post_init__(self) -> None:
-        if self.id % 1 != 0:  # of what is not finite, too
+        if not isinstance(self.id, str) and self.id % 1 != 0:  # of what is not finite, too
             raise ValueError("Expected a whole number as id")
 
 
@@ -188,4 +191,11 @@ def _message(error: Exception) -> tuple[str, str]:
     missing = re.fullmatch(r"Object missing required field `(\w+)`", text)
     if missing:
         return "Expected this field. Received: an object without it.", f"{field}.{missing[1]}"
-    return text.replace("`", "'").replace(", got ", ". Received: ").rstrip(".") + ".", field
+    text = re.sub(r"`([^`]*)`", lambda kind: _in_words(kind[1]), text)
+    return text.replace(", got ", ". Received: ").rstrip(".") + ".", field
+
+
+def _in_words(kind: str) -> str:
+    """'a number or a text' for `float | str`."""
+    words = [KINDS.get(each, f"'{each}'") for each in kind.replace("int | float", "float").split(" | ")]
+    return " or ".join(words)

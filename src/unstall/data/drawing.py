@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from unstall.data.example import Example, ImageSource
 from unstall.data.images import BROKEN, LARGEST_BYTES, LARGEST_PIXELS
+from unstall.data.turns import AS_STORED, Size, seen_turn, turned, turned_size
 from unstall.errors import WrongInput
 from unstall.storage.copying import whole_at
 
@@ -24,15 +25,17 @@ GROUND = (38, 38, 42)
 _MARGIN = 6
 
 
-def decoded(source: ImageSource, side: int) -> tuple[Any, float] | None:
-    """RGB as Pillow has it, made small to fit a square, and by how much. What is cut off stays grey. None: not possible."""
+def decoded(source: ImageSource, side: int, said: Size = (None, None)) -> tuple[Any, float] | None:
+    """RGB as Pillow has it, made small to fit a square, and by how much. What is cut off stays grey. None: not possible.
+    Turned as its EXIF says where the size that its annotation `said` is that of the turned image, or it has none."""
     from PIL import Image, ImageFile
 
     try:
         size = source.length if source.length is not None else source.path.stat().st_size
         if size > LARGEST_BYTES:
             return None
-        parser = Image.open(io.BytesIO(source.read()))
+        encoded = source.read()
+        parser = Image.open(io.BytesIO(encoded))
         width, height = parser.size
         if width * height > LARGEST_PIXELS:
             return None
@@ -40,6 +43,10 @@ def decoded(source: ImageSource, side: int) -> tuple[Any, float] | None:
         image = _whole_or_part(parser, ImageFile)
     except (*BROKEN, Image.DecompressionBombError):
         return None
+    turn = seen_turn(encoded, (width, height), said)
+    if turn != AS_STORED:
+        image = Image.fromarray(turned(np.asarray(image), turn))
+        width, height = turned_size((width, height), turn)
     scale = min(1.0, side / max(width, height))
     return image.resize((max(1, round(width * scale)), max(1, round(height * scale)))), scale
 
@@ -73,7 +80,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
     """
     from PIL import Image, ImageDraw
 
-    found = decoded(example.image, side) if example.image is not None else None
+    found = decoded(example.image, side, (example.width, example.height)) if example.image is not None else None
     if found is None:
         width, height = example.width or side, example.height or side
         scale = side / max(width, height)

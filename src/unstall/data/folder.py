@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class Resolved:
 class _Listing:
     files: frozenset[str]
     folders: frozenset[str]
-    folded: dict[str, str]  # lower case to the true name
+    folded: dict[str, str]  # by what is `alike`, to the true name
 
 
 class Folder:
@@ -145,10 +146,15 @@ def _ends(text: str) -> list[str]:
     return ["/".join(parts[-count:]) for count in range(min(len(parts), LONGEST_END), 0, -1)]
 
 
+def alike(name: str) -> str:
+    """What names have in common that differ by case alone, or by how an accent is stored: macOS takes ö apart."""
+    return unicodedata.normalize("NFC", name).lower()
+
+
 def _match(name: str, names: frozenset[str], folded: dict[str, str]) -> str:
     if name in names:
         return name
-    other = folded.get(name.lower(), "")
+    other = folded.get(alike(name), "")
     return other if other in names else ""
 
 
@@ -159,7 +165,7 @@ def _list_in_bucket(path: Path) -> _Listing | None:
         return None
     files = frozenset(entry.key.rpartition("/")[2] for entry in found if not entry.is_folder)
     folders = frozenset(entry.key.rpartition("/")[2] for entry in found if entry.is_folder)
-    return _Listing(files, folders, {name.lower(): name for name in (*files, *folders)})
+    return _Listing(files, folders, {alike(name): name for name in (*files, *folders)})
 
 
 def _list(path: str) -> _Listing | None:
@@ -173,4 +179,4 @@ def _list(path: str) -> _Listing | None:
                     files.add(entry.name)
     except (OSError, ValueError):  # not there, no folder, not permitted; or a name that no file can have
         return None
-    return _Listing(frozenset(files), frozenset(folders), {name.lower(): name for name in (*files, *folders)})
+    return _Listing(frozenset(files), frozenset(folders), {alike(name): name for name in (*files, *folders)})

@@ -18,14 +18,24 @@ IN_BUCKET_BYTES = 32 * 1024  # a second request would take longer than more byte
 MOST_SEGMENTS = 1_000  # of a JPEG before its size: a real one has a dozen
 # Start of frame in a JPEG: C0 to CF, but for C4 (tables), C8 (reserved) and CC (arithmetic tables).
 FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+EXIF_MARKER = 0xE1
+EXIF_BYTES = 2048  # of such a segment: the first directory stands at its beginning
+ORIENTATION = 0x0112
+ON_SIDE = 5  # orientations from here on exchange width and height
 ALONE_MARKERS = frozenset({0x01, *range(0xD0, 0xD9)})  # without a length
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     kind: str  # 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff'; empty: none that is known
-    width: int = 0  # 0 where the header does not say
+    width: int = 0  # as it is stored; 0 where the header does not say
     height: int = 0
+    turn: int = 1  # by which EXIF says to turn it; read of JPEGs alone
+
+    @property
+    def seen_size(self) -> tuple[int, int]:
+        """Width and height of the image as a person sees it."""
+        return (self.height, self.width) if self.turn >= ON_SIDE else (self.width, self.height)
 
 
 def header(source: ImageSource) -> Header:
@@ -84,7 +94,7 @@ def kind_of(first: bytes) -> str:
 
 def _jpeg(file: BinaryIO, start: int, first: bytes) -> Header:
     """Goes from segment to segment; what they hold is passed over."""
-    at = 2
+    at, turn = 2, 1
     for _ in range(MOST_SEGMENTS):
         head = first[at : at + 9]
         if len(head) < 9:
@@ -99,10 +109,38 @@ def _jpeg(file: BinaryIO, start: int, first: bytes) -> Header:
             at += 2
         elif marker in FRAME_MARKERS:
             height, width = struct.unpack(">HH", head[5:9])
-            return Header("jpeg", width, height)
+            return Header("jpeg", width, height, turn)
         else:
+            if marker == EXIF_MARKER:
+                turn = _turn(_piece(file, start, at + 4, first)) or turn
             at += 2 + max(2, int.from_bytes(head[2:4], "big"))
     return Header("jpeg")
+
+
+def _piece(file: BinaryIO, start: int, at: int, first: bytes) -> bytes:
+    if at + EXIF_BYTES <= len(first) or len(first) < FIRST_BYTES:
+        return first[at : at + EXIF_BYTES]
+    file.seek(start + at)
+    return file.read(EXIF_BYTES)
+
+
+def _turn(segment: bytes) -> int:
+    """The orientation in a segment of EXIF; 0 where it says none, or nobody can read it."""
+    if not segment.startswith(b"Exif\0\0"):
+        return 0
+    tiff = segment[6:]
+    order = "<" if tiff[:2] == b"II" else ">"
+    try:
+        (at,) = struct.unpack(f"{order}I", tiff[4:8])
+        (count,) = struct.unpack(f"{order}H", tiff[at : at + 2])
+        for entry in range(at + 2, at + 2 + 12 * count, 12):
+            (tag,) = struct.unpack(f"{order}H", tiff[entry : entry + 2])
+            if tag == ORIENTATION:
+                (turn,) = struct.unpack(f"{order}H", tiff[entry + 8 : entry + 10])
+                return turn if 1 <= turn <= 8 else 0
+    except struct.error:
+        return 0
+    return 0
 
 
 def _png(first: bytes) -> tuple[int, int]:

@@ -127,7 +127,7 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data, strict=False)
     except (ValueError, KeyError):  # a KeyError where it does not know the colours
         return _look_with_pillow(data, "jpeg")
-    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=_turn_of(data))
+    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
     grey, wrong = _decoded_in_grey(data)
@@ -180,7 +180,7 @@ def _plain(error: Exception) -> str:
     return str(error).rpartition("(): ")[2] or type(error).__name__
 
 
-def _turn_of(data: bytes) -> int:
+def turn_of(data: bytes) -> int:
     """The EXIF orientation of a JPEG, 1 where it has none."""
     exif = exif_of(data)
     return orientation_of(exif[2]) if exif else 1

@@ -6,9 +6,11 @@ import codecs
 import errno
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from unstall.data.example import Finding, Origin
 from unstall.data.folder import MISSING, Folder, Resolved
@@ -69,14 +71,21 @@ class Notes:
             message = f"{quoted(text)} leads out of the data set. Expected a path inside it; the file was not opened."
             self.add("path_climbs_out", message, origin, example)
         elif resolved.how == "case":
-            message = f"{quoted(text)} is there only as {quoted(resolved.path)}: upper and lower case differ."
+            message = f"{quoted(text)} is there only as {quoted(resolved.path)}: {_how_it_differs(text, resolved.path)}."
             self.add("path_case_differs", message, origin, example)
         elif resolved.how == "foreign":
-            message = f"{quoted(text)} is a path of another machine. {quoted(resolved.path)} is taken for it."
+            is_encoded = "%" in text and resolved.path.rpartition("/")[2] not in text
+            what = "is written as for a web page" if is_encoded else "is a path of another machine"
+            message = f"{quoted(text)} {what}. {quoted(resolved.path)} is taken for it."
             self.add("path_foreign", message, origin, example)
         elif resolved.how == "missing":
             hint = " It has backslashes, which are no separators here." if "\\" in text else ""
             self.add("image_missing", f"There is no image {quoted(text)}.{hint}", origin, example)
+
+
+def _how_it_differs(text: str, path: str) -> str:
+    said, there = (unicodedata.normalize("NFC", each).rpartition("/")[2] for each in (text, path))
+    return "its accents are stored in another way (NFC, NFD)" if said == there else "upper and lower case differ"
 
 
 def quoted(value: object) -> str:
@@ -179,6 +188,10 @@ def find_in(folder: Folder, bases: Iterable[str], text: str) -> Resolved:
             return resolved
         if resolved.how == "case" or (best.how == "missing" and resolved.how == "climbs"):
             best = resolved
+    if best.how in {"climbs", "missing"} and "%" in text and unquote(text) != text:  # written as for a web page: a%20b.jpg
+        plain = find_in(folder, bases, unquote(text, errors="surrogateescape"))
+        if plain.how in {"found", "foreign"}:
+            return Resolved(plain.path, "foreign")
     if best.how == "climbs" or (best.how == "missing" and "\\" in text):
         ends = [folder.find_end(base, text) for base in bases]
         longest = max(ends, key=lambda end: end.count("/"), default="")

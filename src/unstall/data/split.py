@@ -1,7 +1,7 @@
 """Divides a data set into train, val and test so that each class, the rare ones above all, is in each.
 
 The rarest class is dealt out first: each of its images goes to the split that still lacks most of it. A class that has at
-least one image for each split is thus in each. The same seed gives the same division.
+least one image for each split is thus in each. No split stays empty. The same seed gives the same division.
 """
 
 from __future__ import annotations
@@ -48,7 +48,16 @@ def assign(classes: list[list[int]], shares: list[float], seed: int) -> list[int
             dealing.place(image, number)
     for image in order:
         dealing.place(image, None)
+    _fill_empty(dealing.chosen, len(shares), order)
     return dealing.chosen
+
+
+def _fill_empty(chosen: list[int], splits: int, order: list[int]) -> None:
+    """With few images, each of a class of its own, everything goes to the largest split: one of its images goes on from there."""
+    for split in range(splits):
+        fullest = max(range(splits), key=chosen.count)
+        if split not in chosen and chosen.count(fullest) > 1:
+            chosen[next(image for image in order if chosen[image] == fullest)] = split
 
 
 class _Dealing:

@@ -133,7 +133,8 @@ def image_size(example: Example) -> tuple[int, int] | None:
     if example.image is not None:
         read = header(example.image)
         if read.width and read.height:
-            return read.width, read.height
+            is_seen = (example.width, example.height) == read.seen_size
+            return read.seen_size if is_seen else (read.width, read.height)
     return (example.width, example.height) if example.width and example.height else None
 
 

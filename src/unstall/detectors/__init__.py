@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
 
 FOLDER = Path(__file__).parent
+ROWS = "tuple[tuple[float, ...], ...]"  # the kind of settings that have a list for each level
 # A run's precision, as Keras calls it.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
@@ -47,13 +48,14 @@ def family_of(variant: str) -> str:
 
 
 def settings_of(variant: str, **changes: Any) -> Any:
-    """The settings of that variant, with changes. Lists are taken as tuples."""
+    """The settings of that variant, with changes. Lists are taken as tuples; where a level has a list of its own, a number alone
+    is one of one: `anchor_sizes_px = [8, 16, 32, 64, 128]`."""
     settings = _module(family_of(variant)).VARIANTS[variant]
-    known = [field.name for field in fields(settings)]
+    known = {field.name: str(field.type) for field in fields(settings)}
     for name in changes:
         if name not in known:
             raise WrongInput(f"{variant} has no setting '{name}'.{_nearest(name, known)} Settings: {', '.join(known)}.")
-    return replace(settings, **{name: _as_tuple(value) for name, value in changes.items()})
+    return replace(settings, **{name: _as_rows(_as_tuple(value), known[name]) for name, value in changes.items()})
 
 
 def build(variant: str, **changes: Any) -> Detector:
@@ -103,6 +105,12 @@ def _names_in(tree: ast.Module) -> tuple[str, ...]:
 def _nearest(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def _as_rows(value: Any, kind: str) -> Any:
+    if kind != ROWS or not isinstance(value, tuple):
+        return value
+    return tuple((row,) if isinstance(row, int | float) and not isinstance(row, bool) else row for row in value)
 
 
 def _as_tuple(value: Any) -> Any:

@@ -10,6 +10,7 @@ from unstall.errors import WrongInput
 
 LEAST_SIDE_PX = 32  # of an image: less than the stride of a backbone's last map is nothing to look at
 MOST_SIDE_PX = 8192
+SHARES = ("_iou", "_score", "_share")  # ends of names: each is one, whatever the detector
 
 
 def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
@@ -53,7 +54,7 @@ def positive(settings: Any, *names: str) -> None:
         value = getattr(settings, name)
         rows = value if _is_list(value) and value and all(_is_list(row) for row in value) else [value]
         fits = all(_is_list(row) and row and all(_is_number(item) and item > 0 for item in row) for row in rows)
-        _refuse_unless(fits, name, "one or more numbers above 0", value)
+        _refuse_unless(fits, name, "a list of one or more numbers above 0", value)
 
 
 def image_size(settings: Any) -> None:
@@ -62,6 +63,21 @@ def image_size(settings: Any) -> None:
     fits = _is_list(value) and len(value) == 2 and all(isinstance(side, int) for side in value)
     fits = fits and all(LEAST_SIDE_PX <= side <= MOST_SIDE_PX for side in value)
     _refuse_unless(fits, "image_px", f"height and width in whole pixels, {LEAST_SIDE_PX} to {MOST_SIDE_PX}", value)
+
+
+def of_kind(name: str, kind: str, value: Any) -> None:
+    """By the annotation of its field alone, as the source has it: what can be said before any framework is loaded."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "int":
+        _refuse_unless(is_whole, name, "a whole number", repr(value))
+    elif kind == "float":
+        _refuse_unless(_is_number(value), name, "a number", repr(value))
+        if name.endswith(SHARES):
+            _refuse_unless(0 <= value <= 1, name, "a share, 0 to 1", value)
+    elif kind == "bool":
+        _refuse_unless(isinstance(value, bool), name, "true or false", repr(value))
+    elif kind.startswith("tuple"):
+        _refuse_unless(_is_list(value), name, "a list, as in [1.0, 2.0]", repr(value))
 
 
 def as_many(settings: Any, count: int, why: str, *names: str) -> None:

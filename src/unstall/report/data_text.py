@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.counted import data_set_holds
+from unstall.report.counted import counted, data_set_holds
 from unstall.report.text import print_clean
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
 
     left = sum(row["count"] for row in told["left_as_it_was"])
     lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
-    changed = f"{len(told['changes']):,} changes, listed in changes.txt"
-    print_line(out, Text(f"{told['copy']}: {changed}; {left:,} findings left as they were{lost}"))
+    changed = f"{counted(len(told['changes']), 'change')}, listed in changes.txt"
+    print_line(out, Text(f"{told['copy']}: {changed}; {counted(left, 'finding')} left as they were{lost}"))
 
 
 def show_stats(told: dict[str, Any], out: Console) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
+from unstall.report.counted import counted
 from unstall.report.data_text import print_line, printable
 from unstall.report.text import print_clean
 
@@ -38,7 +39,8 @@ def show(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(f"not read: {printable(each['image'])}: {printable(each['why'])}"))
     pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
-    print_line(out, Text(f"{len(plain['images']):,} images, {len(rows):,} boxes of {plain['least_score']:g} and more{drawn}"))
+    found = f"{counted(len(plain['images']), 'image')}, {counted(len(rows), 'box', 'boxes')}"
+    print_line(out, Text(f"{found} of {plain['least_score']:g} and more{drawn}"))
 
 
 def draw(data: DataSet, result: dict[str, Any], folder: Path, progress: Progress | None) -> None:

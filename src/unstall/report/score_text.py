@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.report.counted import counted
 from unstall.report.data_text import print_line, printable
 from unstall.report.text import print_clean
 
@@ -52,7 +53,7 @@ def show_score(plain: dict[str, Any], out: Console) -> None:
     if plain["classes_unknown_to_the_detector"]:
         unknown = ", ".join(plain["classes_unknown_to_the_detector"])
         print_line(out, Text(printable(f"the detector does not know: {unknown}")))
-    print_line(out, Text(f"{plain['images']:,} images of {plain['data']}, on {plain['backend']}"))
+    print_line(out, Text(f"{counted(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
 
 
 def number(value: float | None) -> str:

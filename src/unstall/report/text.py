@@ -8,6 +8,8 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from unstall.report.counted import counted
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -132,7 +134,7 @@ def headline(story: dict[str, Any]) -> str:
 
 def _ending(ended: dict[str, Any], progress: dict[str, Any]) -> str:
     took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
-    steps = f", {progress['step'] + 1:,} steps" if progress["step"] is not None else ""
+    steps = f", {counted(progress['step'] + 1, 'step')}" if progress["step"] is not None else ""
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
         return f"ended{by} by {signals.Signals(ended['signal']).name}{took}{steps}"

@@ -144,13 +144,21 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
     images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.workers} workers" if settings.workers > 1 else ""
     say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
-    if saved is None:
-        return
-    say(f"Goes on at step {at.step_in_epoch} of epoch {at.epoch + 1}, from {saved.path.name}.")
+    if saved is not None:
+        _say_where_it_goes_on(settings, at, saved)
+
+
+def _say_where_it_goes_on(settings: Settings, at: Position, saved: Saved) -> None:
+    is_epoch_done = at.step_in_epoch == at.steps_per_epoch
+    done = at.epoch + is_epoch_done
+    place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"
+    say(f"Goes on {place}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
-    if epochs != settings.epochs:
+    if done >= settings.epochs:
+        say(f"Of {counted(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. More: --epochs {done + 1}")
+    elif epochs != settings.epochs:
         now = f"{settings.epochs} now: from here on the rate follows the schedule of these"
-        say(f"It was begun for {epochs} epochs and has {now}.")
+        say(f"It was begun for {counted(epochs, 'epoch')} and has {now}.")
 
 
 def versions(backend: str) -> dict[str, str]:

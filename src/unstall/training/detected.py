@@ -14,7 +14,7 @@ from unstall.data.example import Floats, Integers
 
 
 class Found(NamedTuple):
-    """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the stored image."""
+    """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the image as it is seen."""
 
     boxes: Floats
     scores: Floats

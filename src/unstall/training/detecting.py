@@ -1,4 +1,4 @@
-"""A detector at work: batches in, boxes in the pixels of the stored images out. Compiled once, whatever the images."""
+"""A detector at work: batches in, boxes in the pixels of the whole images out. Compiled once, whatever the images."""
 
 from __future__ import annotations
 

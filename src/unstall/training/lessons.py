@@ -12,6 +12,7 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.split import divide, only
 from unstall.errors import WrongInput
+from unstall.report.counted import counted
 from unstall.report.progress import Progress
 from unstall.settings import Settings
 
@@ -43,14 +44,24 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
         raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
     if settings.validation is not None:
         apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+        _refuse_other_classes(data, apart)
         return Lessons(_learned(data), _scored(apart), f"scored on {settings.validation}")
     return _divided(data, settings)
 
 
+def _refuse_other_classes(data: DataSet, apart: DataSet) -> None:
+    """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
+    own, theirs = ({name.strip().lower() for name in each.classes} for each in (data, apart))
+    if own and not own & theirs:
+        learned, there = (", ".join(each.classes[:8]) or "none" for each in (data, apart))
+        raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
+
+
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
-    """How many of them a run with these settings would learn from, without dividing anything."""
-    count = len(_learned(data).examples)
-    return count if settings.validation is not None or _has_own_validation(data) else to_learn_from(count, settings)
+    """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
+    if settings.validation is not None or not data.examples:
+        return len(_learned(data).examples)
+    return len(_divided(data, settings).train.examples)
 
 
 def to_learn_from(count: int, settings: Settings) -> int:
@@ -69,10 +80,13 @@ def _divided(data: DataSet, settings: Settings) -> Lessons:
     data = _learned(data)
     if not settings.validation_share:
         return Lessons(data, None, "not scored: validation_share is 0")
+    if len(data.examples) == 1:
+        return Lessons(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
-    remark = f"scored on {settings.validation_share:.0%} of the data, which is not learned from"
-    return Lessons(only(parted, TRAIN), only(parted, VALIDATION), remark)
+    apart = only(parted, VALIDATION)
+    remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    return Lessons(only(parted, TRAIN), apart, remark)
 
 
 def _learned(data: DataSet) -> DataSet:

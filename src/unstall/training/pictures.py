@@ -70,7 +70,7 @@ def _beside(example: Example, classes: Sequence[str], found: Found, class_names:
 def _drawn(example: Example, boxes: Floats, numbers: Sequence[int], labels: Sequence[str]) -> Any:
     from PIL import ImageDraw
 
-    opened = decoded(example.image, SIDE) if example.image is not None else None
+    opened = decoded(example.image, SIDE, (example.width, example.height)) if example.image is not None else None
     if opened is None:
         return None
     image, scale = opened

@@ -52,16 +52,18 @@ def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None]
     random.seed(settings.seed)
     detector = detectors.build(settings.model, **detector_settings(settings, len(classes), needed))
     if settings.weights is not None and needed is None:
-        for line in _loaded(detector, settings.weights):
+        for line in _loaded(detector, settings.weights, classes):
             say(line)
     return detector
 
 
-def _loaded(detector: Detector, path: str) -> list[str]:
+def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
     """The report: what was taken, what was left out and why, what begins fresh."""
-    fit = weights_file.load(detector, path)
+    fit = weights_file.load(detector, path, classes)
     lines = [f"weights: {len(fit.taken)} of {fit.wanted} tensors taken from {Path(path).name}, as {fit.what}"]
-    for kind, reasons in (("left out", fit.left_out), ("new", fit.new)):
+    lines += [f"weights: {fit.note}"] if fit.note else []
+    new = {key: why for key, why in fit.new.items() if why not in fit.left_out.values()}  # else it is said already
+    for kind, reasons in (("left out", fit.left_out), ("new", new)):
         for group in grouped(reasons):
             names = group["names"][0] + (" …" if group["count"] > 1 else "")
             lines.append(f"weights: {group['count']} {kind}, {group['why']}: {names}")

@@ -11,7 +11,10 @@ import numpy as np
 from unstall.data.example import DataSet
 from unstall.data.stats import stats
 from unstall.detectors import pages
+from unstall.report.counted import counted
+from unstall.settings import Settings
 from unstall.settings_sources import recipe_of
+from unstall.training.lessons import images_to_learn_from
 
 ON_A_CARD = "retinanet_resnet50_fpn_v2"
 ON_CORES = "ssdlite320_mobilenet_v3_large"
@@ -47,9 +50,9 @@ def suggest(data: DataSet, path: str, has_card: bool) -> Suggested:
     where = "a card is there" if has_card else "no card is there: it must be small"
     result.add("model", model, f"{where}; images are {width}×{height} in the median")
     _image_size(result, told, model, width, height)
+    _validation(result, data)
     _length(result, data, model)
     _boxes(result, data)
-    _validation(result, data)
     return result
 
 
@@ -79,12 +82,13 @@ def _in_strides(length: float) -> int:
 
 def _length(result: Suggested, data: DataSet, model: str) -> None:
     recipe = recipe_of(model)
-    images = len(_to_learn(data))
+    chosen = {name: value for name, value in result.values.items() if name == "validation_share"}
+    images = images_to_learn_from(data, Settings(**chosen))
     batch = min(int(recipe.get("batch_size", 16)), max(1, images))
     epochs = max(LEAST_EPOCHS, min(MOST_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
     updates = epochs * max(1, images // batch)
     result.add("batch_size", batch)
-    result.add("epochs", epochs, f"{updates:,} updates with {images:,} images to learn from")
+    result.add("epochs", epochs, f"{updates:,} updates with {counted(images, 'image')} to learn from")
     warm_up = min(int(recipe.get("warm_up_steps", 500)), int(WARM_UP_SHARE * updates))
     result.add("warm_up_steps", warm_up)
 
@@ -103,11 +107,8 @@ def _validation(result: Suggested, data: DataSet) -> None:
         return
     classes = np.concatenate([np.unique(example.classes) for example in data.examples]) if data.examples else np.zeros(0, int)
     rarest = int(np.bincount(classes[classes >= 0], minlength=len(data.classes)).min()) if len(data.classes) else 0
-    result.add("validation_share", 0.1 if len(data.examples) >= 500 else 0.2, f"the rarest class is in {rarest:,} images")
-
-
-def _to_learn(data: DataSet) -> list[int]:
-    """Rows of the split of that name; where there is none, most of all."""
-    splits = data.splits()
-    rows = splits.get("train", [])
-    return rows or list(range(round(0.9 * len(data.examples))))
+    if len(data.examples) == 1:
+        result.add("validation_share", 0.0, "there is one image, which is learned from")
+        return
+    said = f"the rarest class is in {counted(rarest, 'image')}" if rarest else "some classes have no box"
+    result.add("validation_share", 0.1 if len(data.examples) >= 500 else 0.2, said)

@@ -21,6 +21,7 @@ from unstall.errors import BucketFailed, UnstallError
 from unstall.inside import begin as probing
 from unstall.inside import probe
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
+from unstall.report.counted import counted
 from unstall.report.training_line import say
 from unstall.runs import RunFolder
 from unstall.scale import membership
@@ -186,5 +187,11 @@ class Worker:
         score = self.begun.results.best_score()
         if score is not None:
             show_score(score, out)
+        skipped = self.begun.pipeline.skipped.by_name
+        if skipped:
+            name, why = next(iter(skipped.items()))
+            more = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+            text = f"{'not learned':<13} {counted(len(skipped), 'image')} that cannot be used: {name}: {why}{more}"
+            out.print(text, soft_wrap=True, highlight=False, markup=False)
         for name, place in places(self.run):
             out.print(f"{name:<13} {place}", soft_wrap=True, highlight=False, markup=False)

@@ -87,7 +87,7 @@ def test_wrong_entries_are_named_and_the_others_are_read(tmp_path: Path) -> None
         {"image_id": 1, "category_id": 1},
         coco_box(1, box=(1, 2, 3)),
         coco_box(1, box=("1", 2, 3, 4)),  # type: ignore[arg-type]
-        coco_box(1, category="cat"),  # type: ignore[arg-type]
+        coco_box(1, category=[1]),  # type: ignore[arg-type]
         None,
         coco_box(1, 99),
         coco_box(42),
@@ -145,12 +145,57 @@ def test_ids_as_pandas_writes_them_and_sizes_as_text(tmp_path: Path) -> None:
     assert (data.examples[0].width, data.examples[0].height) == (64, 48)
 
 
+@pytest.mark.parametrize(("said", "referred"), [("7", "7"), ("7", 7), (7, "7"), ("007", 7), ("dog", "dog")])
+def test_ids_in_quotes_are_the_ids_they_are(tmp_path: Path, said: int | str, referred: int | str) -> None:
+    """Also where the entry has quotes and what refers to it has none."""
+    image, box = {"id": said, "file_name": "a.jpg"}, {"image_id": referred, "category_id": referred, "bbox": [1, 2, 3, 4]}
+    content = coco_text([image], [box], [{"id": 3, "name": "cat"}, {"id": said, "name": "dog"}])
+    data = formats.read(put(tmp_path, {"a.json": content, "a.jpg": picture()}))
+    assert not problems(data)
+    assert [data.classes[each] for each in data.examples[0].classes] == ["dog"]
+    assert data.class_numbers == (3, 4 if said == "dog" else 7)
+
+
+def test_two_ids_that_are_one_number_are_told_apart_and_a_bare_one_is_neither(tmp_path: Path) -> None:
+    images = [{"id": "1", "file_name": "a.jpg"}, {"id": "01", "file_name": "b.jpg"}]
+    boxes = [{"image_id": key, "category_id": 1, "bbox": [1, 2, 3, 4]} for key in ("01", 1)]
+    data = formats.read(put(tmp_path, {"a.json": coco_text(images, boxes, CATS), "a.jpg": picture(), "b.jpg": picture()}))
+    assert [example.count for example in data.examples] == [0, 1]
+    assert "There is no image with the id 1" in finding(data, "image_missing")
+
+
 def test_an_id_that_is_no_whole_number_is_named(tmp_path: Path) -> None:
     categories = [{"id": 1.5, "name": "half"}, {"id": float("inf"), "name": "all"}, {"id": 1, "name": "one"}]
     put(tmp_path, {"a.json": coco_text([coco_image(1, "a.jpg")], [coco_box(1)], categories), "a.jpg": b"x"})
     data = formats.read(tmp_path)
     assert data.classes == ("one",)
     assert [str(each.origin) for each in data.findings] == ["a.json: categories[0]", "a.json: categories[1]"]
+
+
+def test_a_file_named_like_its_split_in_a_folder_of_labels(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {}
+    for split in ("train", "val"):
+        files[f"labels/{split}.json"] = coco_text([coco_image(1, "x.jpg")], [coco_box(1)], CATS)
+        files[f"images/{split}/x.jpg"] = picture()
+    data = formats.read(put(tmp_path, files))
+    assert problems(data) == []
+    assert [(example.split, example.image is not None) for example in data.examples] == [("train", True), ("val", True)]
+
+
+def test_a_name_written_as_for_a_web_page(tmp_path: Path) -> None:
+    images = [coco_image(1, "images/a%20b.jpg"), coco_image(2, "100%25.jpg"), coco_image(3, "50%.jpg")]
+    files = {"images/a b.jpg": picture(), "images/100%.jpg": picture(), "images/50%.jpg": picture()}
+    data = formats.read(put(tmp_path, {"a.json": coco_text(images, [coco_box(1), coco_box(2), coco_box(3)], CATS)} | files))
+    assert [example.image is not None for example in data.examples] == [True, True, True]
+    assert problems(data) == ["path_foreign", "path_foreign"]
+    assert data.findings[0].message == "'images/a%20b.jpg' is written as for a web page. 'images/a b.jpg' is taken for it."
+
+
+def test_accents_that_macos_stores_in_another_way(tmp_path: Path) -> None:
+    on_disk, said = "ko\u0308ln.jpg", "k\u00f6ln.jpg"
+    data = formats.read(put(tmp_path, {"a.json": coco_text([coco_image(1, said)], [coco_box(1)], CATS), on_disk: picture()}))
+    assert data.examples[0].image is not None and data.examples[0].image.path.name == on_disk
+    assert "its accents are stored in another way" in finding(data, "path_case_differs")
 
 
 def test_the_layout_of_fiftyone(tmp_path: Path) -> None:
@@ -200,9 +245,9 @@ def test_classes_of_two_files_are_joined_by_name(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ('{"images": [], "annotations": [\n\n  oops]}', "a.json:3: No JSON: Expecting value in column 3"),
-        ('{"images": 3, "annotations": []}', "a.json: images: Expected 'array'. Received: 'int'."),
+        ('{"images": 3, "annotations": []}', "a.json: images: Expected a list. Received: a whole number."),
         ('{"annotations": [], "categories": []}', "a.json: images: Expected this field"),
-        ('["images", "annotations"]', "a.json: Expected 'object'. Received: 'array'."),
+        ('["images", "annotations"]', "a.json: Expected an object. Received: a list."),
         ('{"images": [], "annotations": ' + "[" * 200_000, "a.json: Nested too deeply"),
         ('{"images": [], "x": ' + "9" * 5000 + ', "annotations": [NaN]}', "a.json: No JSON: "),
     ],

@@ -27,6 +27,27 @@ def test_what_is_no_data_set_is_refused_with_what_is_there(tmp_path: Path) -> No
     assert "2 .jpg" in said and "1 .txt" in said and "1 folders" in said
 
 
+def test_a_data_set_within_the_folder_is_named(tmp_path: Path) -> None:
+    text = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
+    put(tmp_path, {"unpacked/my set/annotations/instances.json": text, "unpacked/my set/images/a.jpg": picture()})
+    with pytest.raises(WrongInput, match=r"But '.*/unpacked/my set' is \(coco\): name that folder"):
+        formats.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", '{"version": "5.0", "shapes": [], "imagePath": "a.jpg", "imageData": null}', "labelme2coco"),
+        ("a.xml", '<annotations><version>1.1</version><image id="0" name="a.jpg"></image></annotations>', "CVAT's own format"),
+        ("project.json", '[{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"result": []}]}]', "Label Studio's own JSON"),
+        ("_annotations.csv", "filename,width,height,class,xmin,ymin,xmax,ymax\n", "boxes in a CSV file"),
+    ],
+)
+def test_what_another_program_keeps_its_boxes_in_is_known_by_name(tmp_path: Path, name: str, content: str, said: str) -> None:
+    with pytest.raises(WrongInput, match=said):
+        formats.read(put(tmp_path, {name: content, "a.jpg": picture()}))
+
+
 def test_what_could_be_several_formats_is_asked_about(tmp_path: Path) -> None:
     text = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
     put(tmp_path, {"a.json": text, "a.xml": voc_text("a.jpg", voc_object()), "a.jpg": picture()})

@@ -67,6 +67,18 @@ def test_flat_and_in_folders_of_splits(tmp_path: Path) -> None:
     assert [example.split for example in data.examples] == ["train", "val"] and problems(data) == []
 
 
+@pytest.mark.parametrize("layout", ["annotations/{}/a.xml images/{}/a.jpg", "{}/annotations/a.xml {}/images/a.jpg"])
+def test_splits_are_folders_where_no_list_names_them(tmp_path: Path, layout: str) -> None:
+    """Else what is kept for judging would be learned."""
+    files: dict[str, str | bytes] = {}
+    for split in ("train", "valid", "test"):
+        xml, image = layout.format(split, split).split()
+        files |= {xml: voc_text("a.jpg", voc_object()), image: picture()}
+    data = formats.read(put(tmp_path, files))
+    assert sorted(example.split for example in data.examples) == ["test", "train", "val"]
+    assert all(example.image is not None for example in data.examples) and problems(data) == []
+
+
 def test_the_devkit_of_several_years(tmp_path: Path) -> None:
     for year in ("VOC2007", "VOC2012"):
         nested(tmp_path / year, {"a": voc_text("a.jpg", voc_object())})

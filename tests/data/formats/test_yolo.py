@@ -51,6 +51,17 @@ def test_the_layout_of_roboflow(tmp_path: Path, places: str) -> None:
     assert problems(data) == []
 
 
+def test_a_data_yaml_of_windows(tmp_path: Path) -> None:
+    yaml = "path: C:\\sets\\mine\r\ntrain: images\\train\r\nval: .\\images\\val\r\nnames: [cat]\r\n"
+    files = pairs("images/train/a", "images/val/b", text=BOX.replace("\n", "\r\n")) | {"data.yaml": yaml}
+    data = formats.read(put(tmp_path, files))
+    assert [(example.name, example.split, example.count) for example in data.examples] == [
+        ("a.jpg", "train", 1),
+        ("b.jpg", "val", 1),
+    ]
+    assert problems(data) == ["path_foreign", "path_foreign"]
+
+
 def test_images_listed_in_a_text_file(tmp_path: Path) -> None:
     listed = f"./images/a.jpg\n\nimages/gone.jpg\n../outside.jpg\n/etc/passwd\nimages/B.JPG\n{tmp_path}/set/images/c.jpg\n"
     files = pairs("images/a", "images/b", "images/c") | {"train.txt": listed, "data.yaml": "train: train.txt\nnames: [cat]\n"}

@@ -66,6 +66,36 @@ def test_a_training_script_may_have_saved_its_arguments_and_optimizer_too(tmp_pa
     assert set(values(path)) == {"w"}
 
 
+def test_what_a_script_saved_beside_the_weights_is_passed_over_and_never_made(tmp_path: Path) -> None:
+    """torchvision's own reference scripts save their arguments; others a best score of NumPy, a set, a class of their own."""
+    import argparse
+    import pickle
+
+    beside = {
+        "args": argparse.Namespace(lr=0.1, data="here"),
+        "best": np.float64(0.5),
+        "seen": {1, 2},
+        "table": np.arange(3),
+        "path": Path("a/b"),
+        "ratio": 1.5,
+        "large": 2**70,
+    }
+    weights = mapping({"layer.weight": tensor("0", 2, (2,))})
+    others = {key: pickle.dumps(value, protocol=2)[2:-1] for key, value in beside.items()}  # the one that torch.save takes
+    path = zipped(tmp_path / "a.pth", mapping({**others, "model": weights}), {"0": bytes(8)})
+    assert set(values(path)) == {"layer.weight"}
+
+
+def test_of_several_sets_of_weights_the_model_s_own_is_taken_and_the_others_are_said(tmp_path: Path) -> None:
+    own, averaged = (mapping({"layer.weight": tensor(key, 1, (1,))}) for key in "01")
+    storages = {"0": np.array([1], np.float32).tobytes(), "1": np.array([2], np.float32).tobytes()}
+    path = zipped(tmp_path / "a.pth", mapping({"model_ema": averaged, "model": own}), storages)
+    assert values(path)["layer.weight"] == 1
+    assert read(path).notes == ("it holds several sets of weights: 'model' was taken, not 'model_ema'",)
+    path = zipped(tmp_path / "b.pth", mapping({"best": mapping({"ema": averaged}), "epoch": whole(1)}), storages)
+    assert values(path)["layer.weight"] == 2 and read(path).notes == ()
+
+
 def test_strides_offsets_and_shared_storages(tmp_path: Path) -> None:
     numbers = np.arange(12, dtype=np.float32)
     pickle = mapping(
@@ -206,6 +236,11 @@ def test_a_file_that_is_cut_off_is_refused(make, share: float, tmp_path: Path) -
 def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.pth").write_bytes(content)
     refused(tmp_path / "a.pth")
+
+
+def test_the_folder_of_a_run_is_told_where_its_weights_are(tmp_path: Path) -> None:
+    (tmp_path / "last.safetensors").write_bytes(b"x")
+    assert f"It is a run, whose weights are '{tmp_path / 'last.safetensors'}'" in refused(tmp_path)
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:

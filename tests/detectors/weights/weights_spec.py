@@ -162,3 +162,21 @@ def test_a_backbone_may_be_built_from_where_that_is_asked_for(source: Detector, 
     detector = build_from(tmp_path / "a.safetensors", may_be_partial=True, classes=11, **SMALL)
     assert detector.settings.classes == 11
     assert_same(tensors_of(detector), arrays)
+
+
+def test_classes_in_another_order_are_found_by_their_names(tmp_path: Path) -> None:
+    names, others = ("red", "green", "blue"), ("blue", "red", "green")
+    first, second = (build("ssd_tiny", classes=3, image_px=(64, 64)) for _ in range(2))
+    set_weights(first)
+    save(first, tmp_path / "w.safetensors", names)
+    assert "each is taken by its name" in load(second, tmp_path / "w.safetensors", others).note
+    images = np.random.default_rng(0).integers(0, 256, (1, 64, 64, 3), dtype=np.uint8)
+    before, after = (each.detect(images) for each in (first, second))
+    named = [
+        [names_of[number] if number >= 0 else "" for number in ops.convert_to_numpy(found.classes)[0].tolist()]
+        for found, names_of in ((before, names), (after, others))
+    ]
+    assert len(set(named[0])) > 1 and sorted(named[0]) == sorted(named[1])
+    np.testing.assert_allclose(
+        np.sort(ops.convert_to_numpy(before.scores)[0]), np.sort(ops.convert_to_numpy(after.scores)[0]), rtol=1e-5
+    )

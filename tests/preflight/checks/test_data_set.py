@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.preflight.contexts import context
+from unstall.data.formats import read
 from unstall.data.shapes import Shapes
 from unstall.data.shapes_files import write_shapes
 from unstall.preflight import remembered
@@ -41,6 +43,45 @@ def test_a_few_that_would_break_it_warn_and_many_refuse(tmp_path: Path) -> None:
     few = look(context(tmp_path, **FEW, data=path, most_bad_share=0.5))
     assert isinstance(few, Warns) and "image_truncated" in few.reason and "unstall data check" in few.cure
     assert isinstance(look(context(tmp_path, **FEW, data=path, most_bad_share=0.0)), Refuses)
+
+
+def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    path = Path(shapes(tmp_path / "set"))
+    file = path / "annotations" / "instances.json"
+    file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
+    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
+    assert isinstance(found, Warns) and "24 × path_foreign" in found.reason
+
+
+def test_a_few_bad_boxes_among_many_are_few_however_few_the_images(tmp_path: Path) -> None:
+    path = Path(shapes(tmp_path / "set"))
+    file = path / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    (first,) = text["annotations"][:1]
+    text["annotations"] += [{**first, "bbox": [5 + number % 50, 5, 2 + number % 40, 2 + number % 50]} for number in range(500)]
+    for box in text["annotations"][-3:]:
+        box["bbox"][2] = 0
+    file.write_text(json.dumps(text))
+    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.05, most_boxes=1000))
+    assert isinstance(found, Warns) and "3 × box_no_area" in found.reason
+    assert isinstance(look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.001, most_boxes=1000)), Refuses)
+
+
+def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:
+    """They would be learned as background, and nobody would know."""
+    path = shapes(tmp_path / "set")
+    most = max(example.count for example in read(path).examples)
+    found = look(context(tmp_path, **FEW, data=path, most_boxes=most - 1))
+    assert isinstance(found, Warns) and "would not be learned" in found.reason and found.cure == f"--most-boxes {most}"
+    assert isinstance(look(context(tmp_path, **FEW, data=path, most_boxes=most)), Fits)
+
+
+def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
+    path = shapes(tmp_path / "set", 24, "image_truncated")
+    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.0))
+    assert isinstance(found, Refuses) and "image_truncated" in found.reason
+    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.5))
+    assert isinstance(found, Warns) and "image_truncated" in found.reason and "warm-up" in found.reason
 
 
 def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from unstall.data import other_formats
 from unstall.errors import WrongInput
 from unstall.storage import is_bucket, located
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from unstall.report.progress import Progress
 
 HEADINGS = ("What it is", "How it is recognised", "What is read", "What is written", "What it cannot hold")
+MOST_FOLDERS = 50  # within it, that are looked at where it is no data set itself
 MOST_LISTED = 10_000  # files of a folder that are counted for the message that nothing was recognised
 
 
@@ -52,7 +54,19 @@ def recognise(path: Path | str) -> str:
     if not path.exists():
         raise WrongInput(f"'{path}' is not there.")
     looked_for = "; ".join(f"{name}: {format_module(name).SIGNS}" for name in format_names())
-    raise WrongInput(f"'{path}' is in no format that is known. Looked for {looked_for}. Found: {_what_is_there(path)}.")
+    hint = "" if is_bucket(path) else _within(path) or other_formats.hint(path)
+    raise WrongInput(f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}.")
+
+
+def _within(path: Path) -> str:
+    """An archive unpacks to a folder in a folder: the one that holds the data set is named."""
+    inner = sorted(each for each in path.glob("*/") if each.is_dir()) if path.is_dir() else []
+    inner += [deeper for each in inner for deeper in sorted(each.glob("*/")) if deeper.is_dir()]
+    for folder in inner[:MOST_FOLDERS]:
+        for name in format_names():
+            if format_module(name).recognise(folder):
+                return f" But '{folder}' is ({name}): name that folder."
+    return ""
 
 
 def read(

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -42,7 +43,8 @@ import msgspec
 import numpy as np
 
 from unstall.data.coco_further import Further
-from unstall.data.coco_json import MOST_JSON_BYTES, Decoded, Id, decode, is_something
+from unstall.data.coco_ids import Id, Places, as_number
+from unstall.data.coco_json import MOST_JSON_BYTES, Category, Decoded, decode, is_something
 from unstall.data.columns import Columns, with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.folder import Folder
@@ -132,7 +134,8 @@ def _tag(file: str) -> str:
         r"^(instances|annotations?|coco)?[_-]*|[._-]*(annotations?|coco|instances)?$", "", path.stem.removesuffix(".coco")
     )
     own_folder = path.parent.name if path.parent.name != "annotations" else ""
-    return own_folder or name
+    is_by_name = split_name(name) in SPLITS.values() and split_name(own_folder) not in SPLITS.values()  # labels/train.json
+    return name if is_by_name else own_folder or name
 
 
 # --- reading ---
@@ -173,23 +176,23 @@ class _Reader:
                 rows[image.id] = row
         return rows
 
-    def _class_indexes(self, decoded: Decoded, file: str) -> dict[int | float, int]:
+    def _class_indexes(self, decoded: Decoded, file: str) -> dict[Id, int]:
         """Category id to index. The classes of a further file are those of the first where their names are the same."""
-        indexes: dict[int | float, int] = {}
+        indexes: dict[Id, int] = {}
         origin = Origin(file, field="categories")
         earlier = {name: index for index, name in reversed(list(enumerate(self.classes)))}
-        for category in sorted(decoded.categories, key=lambda category: category.id):
+        for category, number in _numbered(decoded.categories):
             if category.id in indexes:
-                message = f"The id {category.id} is given twice; {quoted(category.name)} is passed over."
+                message = f"The id {quoted(category.id)} is given twice; {quoted(category.name)} is passed over."
                 self.notes.add("label_map_duplicates", message, origin)
                 continue
             index = earlier.get(category.name)
             if index is None:
                 index = len(self.classes)
                 self.classes.append(category.name)
-                self.numbers.append(int(category.id))
-            elif self.numbers[index] != category.id:
-                message = f"{quoted(category.name)} has the id {category.id} here, and {self.numbers[index]} in another file."
+                self.numbers.append(number)
+            elif self.numbers[index] != number:
+                message = f"{quoted(category.name)} has the id {number} here, and {self.numbers[index]} in another file."
                 self.notes.add("label_map_duplicates", message, origin)
             indexes[category.id] = index
         names = [self.classes[index] for index in indexes.values()]
@@ -197,12 +200,13 @@ class _Reader:
         self.notes.add_background(names, origin)
         return indexes
 
-    def _columns(self, decoded: Decoded, rows: dict[Id, int], indexes: dict[int | float, int], file: str) -> Columns:
+    def _columns(self, decoded: Decoded, rows: dict[Id, int], indexes: dict[Id, int], file: str) -> Columns:
         annotations, count = decoded.annotations, len(decoded.annotations)
-        row = np.fromiter((rows.get(entry.image_id, -1) for entry in annotations), np.int32, count)
+        row_of, class_of = Places(rows.items()), Places(indexes.items())
+        row = np.fromiter((row_of.get(entry.image_id, -1) for entry in annotations), np.int32, count)
         boxes = np.fromiter(chain.from_iterable(entry.bbox for entry in annotations), np.float64, 4 * count).reshape(-1, 4)
         boxes[:, 2:] += boxes[:, :2]
-        classes = np.fromiter((indexes.get(entry.category_id, UNKNOWN_CLASS) for entry in annotations), np.int32, count)
+        classes = np.fromiter((class_of.get(entry.category_id, UNKNOWN_CLASS) for entry in annotations), np.int32, count)
         lines = np.array(decoded.annotation_indexes, np.int32)
         for index in np.flatnonzero(row < 0).tolist():
             message = f"There is no image with the id {quoted(annotations[index].image_id)}; the box is left out."
@@ -256,6 +260,16 @@ class _Reader:
         wanted += [place for kind in kinds if kind for place in (kind, f"images/{kind}", f"{kind}/images")]
         wanted += ["images", "JPEGImages", "data", "", beside]
         return [place for place in dict.fromkeys(wanted) if self.folder.has_folder(place)]
+
+
+def _numbered(categories: Sequence[Category]) -> list[tuple[Category, int]]:
+    """In the order of their ids, with the number that each is; one whose id is a name comes after them, by its name."""
+    keys = [as_number(category.id) for category in categories]
+    order = sorted(range(len(keys)), key=lambda at: (isinstance(keys[at], str), keys[at]))
+    after = max((int(key) for key in keys if not isinstance(key, str)), default=0)
+    named = [at for at in order if isinstance(keys[at], str)]
+    numbers = {at: after + 1 + place for place, at in enumerate(named)}
+    return [(categories[at], numbers[at] if at in numbers else int(keys[at])) for at in order]
 
 
 def _area(value: object) -> float:

@@ -9,14 +9,15 @@ most tools that write the format do neither, and nothing in a file says which it
 How it is recognised
 --------------------
 XML files with an <annotation> element: in `Annotations/` (or `annotations/`), beside the images, or in a folder for each split
-(`train/a.xml`, as Roboflow exports it). A folder that holds such folders (`VOCdevkit`) is read as one data set.
+(`train/a.xml`, as Roboflow exports it; `annotations/train/a.xml`). A folder that holds such folders (`VOCdevkit`) is read as
+one data set.
 
 What is read
 ------------
 <filename>, <size>, and of each <object> its <name>, <bndbox>, <difficult> and <truncated>. The image is the file that
 <filename> names, else the one that is named like the XML file; <path>, which is of another machine, is passed over. Splits are
-the lists in `ImageSets/Main`: train, val, test, or trainval where there is nothing else. An image of two lists is read once
-for each.
+the lists in `ImageSets/Main`: train, val, test, or trainval where there is nothing else; without lists, the folders of these
+names. An image of two lists is read once for each.
 Classes are in the order of `labels.txt`, `classes.txt` or a label map (.pbtxt), where there is one, else in alphabetical order.
 
 What is written
@@ -40,7 +41,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from unstall.data import class_lists, xml_lines
+from unstall.data import class_lists, other_formats, xml_lines
 from unstall.data.columns import example as make_example
 from unstall.data.columns import with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
@@ -130,12 +131,13 @@ def _parts(folder: Folder) -> list[_Part]:
 
 def _nested_parts(folder: Folder, base: str) -> Iterator[_Part]:
     """Annotations in a folder of their own, the images in another beside it."""
+    split = split_name(base) if split_name(base) in SPLITS.values() else ""
     for name in ANNOTATION_FOLDERS:
         inner = posixpath.join(base, name)
         files = list(folder.walk(inner, [".xml"])) if folder.has_folder(inner) else []
         if files:
             places = [posixpath.join(base, place) for place in IMAGE_FOLDERS]
-            yield _Part(base, files, inner, [place for place in [*places, inner] if folder.has_folder(place)])
+            yield _Part(base, files, inner, [place for place in [*places, inner] if folder.has_folder(place)], split)
 
 
 # --- reading ---
@@ -191,6 +193,7 @@ class _Reader:
 
     def _read_annotations(self, part: _Part) -> None:
         splits = self._read_splits(part)
+        has_lists = bool(splits)
         used: set[str] = set()
         for file in part.annotations:
             self._done += 1
@@ -201,11 +204,12 @@ class _Reader:
             try:
                 root = xml_lines.parse(read_bytes(self.folder.root / file, MOST_XML_BYTES))
                 if root.tag != "annotation":
-                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.", line=root.line)
+                    hint = f" {other_formats.CVAT}" if root.tag == "annotations" else ""
+                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.{hint}", line=root.line)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, file, key)
                 continue
-            self._add_example(part, file, key, root, splits.pop(key, [part.split]), used)
+            self._add_example(part, file, key, root, splits.pop(key, ["" if has_lists else part.split or _split_of(key)]), used)
         for key, names in splits.items():
             if key not in used:
                 message = f"{quoted(key)} is listed, and has no annotation."
@@ -310,6 +314,12 @@ class _Reader:
         expected = f"one of the {len(self._indexes)} listed classes" if self._listed else "the name of a class"
         self.notes.add("class_unknown", f"Expected {expected}. Received: {quoted(item.name)}.", Origin(file, item.line), example)
         return UNKNOWN_CLASS
+
+
+def _split_of(key: str) -> str:
+    """By the folder that it lies in, within the folder of annotations: annotations/train/a.xml."""
+    folders = [split_name(part) for part in key.split("/")[:-1]]
+    return next((part for part in folders if part in SPLITS.values()), "")
 
 
 def _lists(part: _Part) -> str:

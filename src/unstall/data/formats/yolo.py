@@ -15,8 +15,9 @@ What is read
 ------------
 `names` (a list, or numbers with names), `nc`, `path`, and `train`, `val`, `test`: a folder, a list of folders, or a text file
 that lists images. Without them every image in the folder is read, and its split is the folder it lies in. The labels of
-`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, as they are stored:
-a turn by EXIF is not applied. An image without a label file is one without boxes.
+`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, and shares are of the
+image as EXIF turns it: so the programs that label images show it, and so Ultralytics trains. An image without a label file is
+one without boxes.
 
 What is written
 ---------------
@@ -235,11 +236,11 @@ class _Reader:
 
     def _images_in(self, base: str, place: str, split: str, key: str) -> Iterator[tuple[str, str, Resolved]]:
         inside = self.folder.inside(base, place)
-        if inside is None or not (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found"):
+        if not self._is_there(inside):
             # Roboflow writes ../train/images for train/images; Ultralytics takes that, too.
             stripped = self.folder.inside(base, re.sub(r"^(\.\./)+", "", place))
             inside = stripped if stripped and self.folder.has_folder(stripped) else inside
-        if inside is None and self.folder.folder_end(place):
+        if (inside is None or ("\\" in place and not self._is_there(inside))) and self.folder.folder_end(place):
             inside = self.folder.folder_end(place)
             message = f"{quoted(place)} is a path of another machine. {quoted(inside)} is taken for it."
             self.notes.add("path_foreign", message, Origin(self._files[0], field=key))
@@ -255,6 +256,9 @@ class _Reader:
             self.notes.add(
                 problem, f"{quoted(place)} {said}. Expected a folder of images inside it.", Origin(self._files[0], field=key)
             )
+
+    def _is_there(self, inside: str | None) -> bool:
+        return inside is not None and (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found")
 
     def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, Resolved]]:
         self._files.append(file)
@@ -285,7 +289,7 @@ class _Reader:
         size = header(source) if source else None
         shares = np.array([label.box for label in labels], np.float64).reshape(-1, 4)
         is_known = size is not None and bool(size.width and size.height)
-        scale = (size.width, size.height) * 2 if size is not None and is_known else (1, 1, 1, 1)
+        scale = size.seen_size * 2 if size is not None and is_known else (1, 1, 1, 1)
         example = make_example(
             name=self._names.unique(name, split),
             image=source,

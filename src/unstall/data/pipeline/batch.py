@@ -29,7 +29,7 @@ class Batch:
     crowd: Flags
     difficult: Flags
     rows: Integers  # (batch,) of the example in the data set; -1: the place is empty
-    sizes: Integers  # (batch, 2) height and width of the stored image
+    sizes: Integers  # (batch, 2) height and width of the image as it is seen
     back: npt.NDArray[
         np.float64
     ]  # (batch, 4) a, b, c, d: x of the stored image = a·x + b, y = c·y + d. Mosaic: of the first image

@@ -1,4 +1,4 @@
-"""Encoded bytes to RGB pixels, as the image is stored: EXIF turns are ignored, as boxes are in the stored image's pixels.
+"""Encoded bytes to RGB pixels: as the image is stored, or as its EXIF turns it where its boxes are those of the turned image.
 
 JPEGs go through simplejpeg (libjpeg-turbo): it writes straight into the batch, decodes at 1/2, 1/4 or 1/8, lets go of the
 interpreter's lock and refuses damaged data, where OpenCV gives a half-grey image and a line on stderr. Everything else, and
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unstall.data.example import ImageSource
+from unstall.data.turns import AS_STORED, Size, seen_turn, turned, turned_size
 from unstall.errors import WrongInput
 from unstall.storage.bucket_path import BucketPath
 
@@ -41,11 +42,12 @@ UNREADABLE = (
 
 
 class Facts(NamedTuple):
-    """What the header says."""
+    """What the header says, as the image is seen."""
 
     width: int
     height: int
     is_reducible: bool  # a JPEG that decodes at a part of its size
+    turn: int = AS_STORED  # the EXIF orientation by which it is turned
 
 
 def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: memoryview(bytearray(count))) -> memoryview:
@@ -79,12 +81,22 @@ def look(encoded: Encoded, most_pixels: int) -> Facts:
     return facts
 
 
+def seen(facts: Facts, encoded: Encoded, said: Size) -> Facts:
+    """The same of the image as it is seen: turned, where the size that its annotation `said` is that of the turned one."""
+    stored = facts.width, facts.height
+    turn = seen_turn(encoded, stored, said)
+    return facts if turn == AS_STORED else Facts(*turned_size(stored, turn), facts.is_reducible, turn)
+
+
 def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
     return math.ceil(facts.height / reduction), math.ceil(facts.width / reduction), 3
 
 
 def decode(encoded: Encoded, facts: Facts, reduction: int, into: Pixels | None = None) -> Pixels:
     """(height, width, 3), each side 1/reduction of the stored one, rounded up. `into` may be used, and then holds the result."""
+    if facts.turn != AS_STORED:
+        stored = Facts(*turned_size((facts.width, facts.height), facts.turn), facts.is_reducible)
+        return turned(decode(encoded, stored, reduction), facts.turn)
     shape = decoded_shape(facts, reduction)
     if facts.is_reducible:
         try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from unstall.data.example import Example
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.decoding import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read
+from unstall.data.pipeline.decoding import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read, seen
 from unstall.data.pipeline.fetching import Fetcher
 from unstall.data.pipeline.order import EMPTY
 from unstall.data.pipeline.skipped import BadExample
@@ -56,11 +56,12 @@ class Loaded:
         if example.image is None:
             raise BadExample("its image is not there")
         self._row, self._source, self._cache, self._hand, self._fetcher = row, example.image, cache, hand, fetcher
+        self._said = example.width, example.height
         self._encoded: memoryview | None = None
 
     def facts(self, most_pixels: int) -> Facts:
         try:
-            return look(self._bytes(), most_pixels)
+            return seen(look(self._bytes(), most_pixels), self._bytes(), self._said)
         except UNREADABLE as error:
             raise bad(error) from error
 

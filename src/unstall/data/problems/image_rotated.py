@@ -8,12 +8,14 @@ not. The boxes were drawn either on the turned image or on the stored one.
 What it does to a training
 --------------------------
 OpenCV's `imread` turns the image, TensorFlow and Pillow do not. When the loader does otherwise than the annotator's program
-did, every box of the image is in the wrong place.
+did, every box of the image is in the wrong place. `unstall` turns the image where the size in the annotation is that of the
+turned one, and leaves it as it is stored where not.
 
 How we know
 -----------
 EXIF orientation other than 1. Which image the boxes belong to is judged by what fits: the size in the annotation, and whether
-boxes reach beyond the stored image but not beyond the turned one. Where both fit it is said that it cannot be told.
+boxes reach beyond the stored image but not beyond the turned one. YOLO's are those of the turned image. Where both fit it is
+said that it cannot be told.
 
 When this is wrong
 ------------------
@@ -64,7 +66,7 @@ def belong_to(checked: Checked, row: int, facts: ImageFacts) -> str:
     example, table = checked.data.examples[row], checked.table
     if facts.orientation < 5 or facts.width == facts.height:
         return ""
-    if not example.size_is_from_image and (example.width, example.height) == (facts.height, facts.width):
+    if (example.width, example.height) == (facts.height, facts.width):
         return "turned"
     own = slice(*np.searchsorted(table.row, [row, row + 1]))
     if checked.fits.turned[own].any():

@@ -51,7 +51,7 @@ def examine(checked: Checked) -> list[Finding]:
     for row in large:
         width, height = sizes[row] or (0.0, 0.0)
         message = (
-            f"Expected about {median / 1e6:.1f} megapixels, the median. Received: {width:,.0f}×{height:,.0f},"
+            f"Expected about {median / 1e6:.2g} megapixels, the median. Received: {width:,.0f}×{height:,.0f},"
             f" {pixels[row] / 1e6:.1f} megapixels, {pixels[row] / median:.0f} times as many."
         )
         found.append(checked.image_finding("image_size_outlier", int(row), message))

@@ -1,8 +1,9 @@
-"""A path differs from the file's name by upper and lower case only.
+"""A path differs from the file's name by upper and lower case only, or by how an accent is stored.
 
 What it is
 ----------
-The annotation says `IMG_1.JPG`, and the folder holds `img_1.jpg`.
+The annotation says `IMG_1.JPG`, and the folder holds `img_1.jpg`. Or both say `köln.jpg`, and one stores ö
+as one character (NFC), the other as o with its dots (NFD), as macOS does.
 
 What it does to a training
 --------------------------
@@ -10,7 +11,7 @@ It works on Windows and macOS, where case does not count, and fails with 'no suc
 
 How we know
 -----------
-While reading: the path is not there, and one that is the same but for case is.
+While reading: the path is not there, and one that is the same but for case or the form of accents is.
 
 When this is wrong
 ------------------

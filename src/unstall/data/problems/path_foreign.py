@@ -3,7 +3,7 @@ r"""A path is of another machine; the file itself lies in the data set.
 What it is
 ----------
 The annotation says `C:\Users\anna\photos\1.jpg`, `/content/drive/photos/1.jpg`, `../../upload/1.jpg` or `photos\1.jpg`, as tools
-that label images write it, and the data set holds `1.jpg`.
+that label images write it, and the data set holds `1.jpg`; or it is written as for a web page, `a%20b.jpg` for `a b.jpg`.
 
 What it does to a training
 --------------------------
@@ -11,8 +11,8 @@ Where the path is taken as it stands, it ends in 'no such file' on every machine
 
 How we know
 -----------
-While reading: the path leads out of the data set, or has backslashes, and the end of it, as much as fits, is the path of an image
-inside. What lies outside is not opened.
+While reading: the path leads out of the data set, or has backslashes or the like of %20, and the end of it, as much as fits,
+is the path of an image inside. What lies outside is not opened.
 
 When this is wrong
 ------------------

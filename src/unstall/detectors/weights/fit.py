@@ -23,6 +23,7 @@ class Fit:
     new: dict[str, str] = field(default_factory=dict)  # our name to why the file does not give it
     wanted: int = 0
     prefix: str = ""  # of all names in the file
+    note: str = ""  # how its classes were taken, where that is not by their numbers
 
     @property
     def is_backbone(self) -> bool:
@@ -101,10 +102,16 @@ def with_classes(wanted: Mapping[str, Shape], before: int, classes: int) -> dict
 
 
 def grouped(reasons: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Reasons with the names that each concerns, the most frequent first."""
+    """Reasons with the names that each concerns, the most frequent first. What differs by shapes alone is one reason."""
     groups: dict[str, list[str]] = {}
     for name, why in reasons.items():
-        groups.setdefault(why, []).append(name)
+        groups.setdefault(why.partition(": ")[0], []).append(name)
     return [
-        {"why": why, "count": len(names), "names": names} for why, names in sorted(groups.items(), key=lambda pair: -len(pair[1]))
+        {"why": _common(why, [reasons[name] for name in names]), "count": len(names), "names": names}
+        for why, names in sorted(groups.items(), key=lambda pair: -len(pair[1]))
     ]
+
+
+def _common(why: str, each: list[str]) -> str:
+    """The reason itself where all have it word by word; else with the first as an example."""
+    return each[0] if len(set(each)) == 1 else f"{why}, as {each[0].partition(': ')[2]}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection
 
 MOST_PREFIXES = 8
+MOST_SHARE = 0.9  # of the names, which must have a prefix in common: with less, what is left is another network
 COUNTER = "num_batches_tracked"
 # Outputs whose number depends on the classes. The region proposals' own cls_logits do not.
 CLASS_OUTPUTS = re.compile(
@@ -15,13 +17,15 @@ Rule = Callable[[str], str | None]  # a name in the file to ours; None: the tens
 
 
 def prefixes(names: Collection[str]) -> list[str]:
-    """What all names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it."""
+    """What most names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it.
+    Beside them stand counters of an average ('n_averaged') and weights of a loss."""
     result = [""]
-    while names and len(result) <= MOST_PREFIXES:
+    while len(result) <= MOST_PREFIXES:
         begin = len(result[-1])
-        first = next(iter(names))
-        longer = first[: first.find(".", begin) + 1]
-        if len(longer) <= begin or not all(name.startswith(longer) for name in names):
+        inner = [name for name in names if name.startswith(result[-1])]
+        counts = Counter(name[: name.find(".", begin) + 1] for name in inner if "." in name[begin:])
+        longer, count = counts.most_common(1)[0] if counts else ("", 0)
+        if not count or count < MOST_SHARE * len(names):
             break
         result.append(longer)
     return result

@@ -2,8 +2,9 @@
 
 A pickle is a program for a small machine with a stack. Python's own machine imports and calls whatever the program says. This one
 knows the few steps that a dictionary of tensors needs, imports nothing, and turns the few names that PyTorch writes into
-descriptions; any other name is refused with what it is called. Keys are text or whole numbers only: nothing is hashed that could
-be nested.
+descriptions. Whatever else a script saved beside the weights (its arguments, numbers of NumPy) is passed over: it is neither made
+nor called, and only its name is kept. What would run a command is refused by its name. Keys are text or whole numbers only:
+nothing is hashed that could be nested.
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ class Storage(NamedTuple):
     length: int
 
 
+class Passed(NamedTuple):
+    """Something that a script saved beside the weights, and that is not made here."""
+
+    name: Name
+
+
 class Placed(NamedTuple):
     """A tensor: where in its storage it lies."""
 
@@ -68,7 +75,7 @@ def _dictionary(pairs: Any = (), *_: Any) -> dict[Any, Any]:
     return result
 
 
-# What a pickle may call, and what is done instead. Namespaces are the arguments that training scripts save beside the weights.
+# What a pickle may call, and what is done instead. Anything else becomes a `Passed`.
 CALLS: dict[Name, Callable[..., Any]] = {
     Name("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
     Name("torch._utils", "_rebuild_tensor"): _rebuilt,
@@ -76,12 +83,18 @@ CALLS: dict[Name, Callable[..., Any]] = {
     Name("torch.nn.parameter", "Parameter"): _parameter,
     Name("collections", "OrderedDict"): _dictionary,
     Name("collections", "defaultdict"): lambda *_: {},
-    Name("argparse", "Namespace"): lambda *_: {},
     Name("torch", "Size"): lambda sides=(), *_: sides,
     Name("torch", "device"): lambda *_: None,
 }
 MENTIONED = {Name("torch", kind) for kind in STORAGES}  # never called
 MENTIONED |= {Name("torch", kind) for kind in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")}
+# No script saves these beside its weights: a file that names them means harm.
+HARMFUL_MODULES = frozenset({"os", "posix", "nt", "subprocess", "sys", "pty", "runpy", "importlib", "socket", "shutil", "ctypes"})
+HARMFUL = frozenset(
+    Name(module, name)
+    for module in ("builtins", "__builtin__")
+    for name in ("eval", "exec", "compile", "open", "apply", "getattr", "__import__", "execfile")
+)
 
 
 class Source(Protocol):
@@ -92,9 +105,10 @@ class Source(Protocol):
     def tell(self) -> int: ...
 
 
-def load(file: Source, met: dict[str, Storage] | None = None) -> Any:
-    """What the next pickle of the file describes; the file then stands right behind it. `met` gets the storages it mentions."""
-    machine = _Machine({} if met is None else met)
+def load(file: Source, met: dict[str, Storage] | None = None, passed: list[Name] | None = None) -> Any:
+    """What the next pickle of the file describes; the file then stands right behind it. `met` gets the storages it mentions,
+    `passed` the names of what is not made."""
+    machine = _Machine({} if met is None else met, [] if passed is None else passed)
     try:
         for steps, (opcode, argument, _) in enumerate(pickletools.genops(cast(IO[bytes], file))):
             if steps > MOST_STEPS:
@@ -105,9 +119,17 @@ def load(file: Source, met: dict[str, Storage] | None = None) -> Any:
     return machine.result()
 
 
+def refused(name: Name) -> Unreadable:
+    return Unreadable(
+        f"It refers to '{name}', which is no part of a dictionary of tensors. Nothing of it was run. "
+        "Save the weights alone: torch.save(model.state_dict(), path)"
+    )
+
+
 class _Machine:
-    def __init__(self, met: dict[str, Storage]) -> None:
+    def __init__(self, met: dict[str, Storage], passed: list[Name]) -> None:
         self.met = met
+        self.passed = passed
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
@@ -142,23 +164,27 @@ class _Machine:
         if not isinstance(module, str) or not isinstance(name, str):
             raise TypeError("a name that is no text")
         named = Name(module, name)
+        if module.partition(".")[0] in HARMFUL_MODULES or named in HARMFUL:
+            raise refused(named)
         if named not in CALLS and named not in MENTIONED:
-            raise Unreadable(
-                f"It refers to '{named}', which is no part of a dictionary of tensors. Nothing of it was run. "
-                "Save the weights alone: torch.save(model.state_dict(), path)"
-            )
+            self.passed.append(named)
         self.stack.append(named)
 
     def reduce(self) -> None:
+        """Also for an object made anew of its class and arguments: neither is done."""
         arguments, called = self.pop(), self.pop()
-        if not isinstance(called, Name) or called not in CALLS or not isinstance(arguments, tuple):
+        if not isinstance(called, Name) or called in MENTIONED or not isinstance(arguments, tuple):
             raise Unreadable(f"It calls '{shown(called)}', which is nothing that may be called. Nothing of it was run.")
-        self.stack.append(CALLS[called](*arguments))
+        self.stack.append(CALLS[called](*arguments) if called in CALLS else Passed(called))
+
+    def reduce_named(self) -> None:
+        self.pop()  # arguments by name
+        self.reduce()
 
     def build(self) -> None:
-        """The state of a thing: metadata of a dictionary, which is not needed; the values of a namespace, which neither are."""
+        """The state of a thing: metadata of a dictionary, which is not needed; or of what is passed over."""
         self.pop()
-        if not isinstance(self.stack[-1], dict):
+        if not isinstance(self.stack[-1], dict | Passed):
             raise Unreadable("It gives a state to something that is no dictionary. Nothing of it was run.")
 
     def persistent(self) -> None:
@@ -167,7 +193,8 @@ class _Machine:
             raise Unreadable("It refers to something outside the pickle that is no storage of a tensor.")
         _, kind, key, _, count = described[:5]
         if not isinstance(kind, Name) or kind.name not in STORAGES or not isinstance(key, str | int):
-            raise Unreadable(f"It has a storage of the kind '{shown(kind)}'. Expected one of: {', '.join(STORAGES)}.")
+            said = str(kind) if isinstance(kind, Name) else shown(kind)
+            raise Unreadable(f"It has a storage of the kind '{said}'. Expected one of: {', '.join(STORAGES)}.")
         if type(count) is not int or count < 0:
             raise Unreadable(f"A storage has '{shown(count)}' numbers. Expected a whole number.")
         if len(described) > 5 and described[5] is not None:
@@ -179,16 +206,23 @@ class _Machine:
             raise Unreadable(f"The storage '{shown(storage.key)}' is described in two ways.")
         self.stack.append(storage)
 
+    def drop(self) -> None:
+        self.pop()
+
     def tuple_of(self, count: int) -> None:
         values = [self.pop() for _ in range(count)]
         self.stack.append(tuple(reversed(values)))
 
     def extend(self, values: list[Any]) -> None:
+        if isinstance(self.stack[-1], Passed):
+            return
         if not isinstance(self.stack[-1], list):
             raise TypeError("values for a list that is none")
         self.stack[-1].extend(values)
 
     def set_items(self, values: list[Any]) -> None:
+        if isinstance(self.stack[-1], Passed):
+            return
         for key, value in zip(values[::2], values[1::2], strict=True):
             _put(self.stack[-1], key, value)
 
@@ -206,7 +240,7 @@ def _put(target: Any, key: Any, value: Any) -> None:
 
 PUSHED = frozenset({
     "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINSTRING",
-    "SHORT_BINSTRING", "SHORT_BINBYTES", "BINBYTES", "INT", "UNICODE",
+    "SHORT_BINSTRING", "SHORT_BINBYTES", "BINBYTES", "INT", "UNICODE", "LONG", "LONG4", "FLOAT", "BINBYTES8", "STRING",
 })  # fmt: skip
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 IGNORED = frozenset({"PROTO", "FRAME", "STOP"})
@@ -232,6 +266,11 @@ STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "GLOBAL": lambda machine, words: machine.name(*words.split(" ", 1)),
     "STACK_GLOBAL": lambda machine, _: machine.name(*reversed([machine.pop(), machine.pop()])),
     "REDUCE": lambda machine, _: machine.reduce(),
+    "NEWOBJ": lambda machine, _: machine.reduce(),
+    "NEWOBJ_EX": lambda machine, _: machine.reduce_named(),
+    "EMPTY_SET": lambda machine, _: machine.stack.append(Passed(Name("builtins", "set"))),
+    "ADDITEMS": lambda machine, _: machine.extend(machine.since_mark()),
+    "POP": lambda machine, _: machine.drop(),
     "BUILD": lambda machine, _: machine.build(),
     "BINPERSID": lambda machine, _: machine.persistent(),
 }

@@ -31,12 +31,18 @@ def read(path: Path | str) -> Checkpoint:
         path = on_disk(path)
         if not path.is_file():
             found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
-            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.")
+            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.{_of_a_run(path)}")
         return _read(path)
     except Unreadable as error:
         raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
     except OSError as error:
         raise WrongInput(f"'{path}' cannot be read: {error.strerror or error}.") from None
+
+
+def _of_a_run(path: Path) -> str:
+    """Whoever names a run means its weights, and is told where these are."""
+    there = [name for name in ("best.safetensors", "last.safetensors") if (path / name).is_file()]
+    return f" It is a run, whose weights are '{path / there[0]}'." if there else ""
 
 
 def _read(path: Path) -> Checkpoint:
@@ -49,11 +55,13 @@ def _read(path: Path) -> Checkpoint:
         if _is_keras(path):
             tensors, notes = translated(keras_files.read_archive(path))
             return Checkpoint(path, "Keras", tensors, notes=notes)
-        return Checkpoint(path, "PyTorch", torch_files.read_zip(path))
+        tensors, notes = torch_files.read_zip(path)
+        return Checkpoint(path, "PyTorch", tensors, notes=notes)
     # The first bytes of a safetensors file are the length of its header, and may be those of a pickle.
     is_pickle = head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}
     if is_pickle and int.from_bytes(head[:8], "little") > path.stat().st_size:
-        return Checkpoint(path, "PyTorch", torch_files.read_legacy(path))
+        tensors, notes = torch_files.read_legacy(path)
+        return Checkpoint(path, "PyTorch", tensors, notes=notes)
     if head[8:9] == b"{":
         tensors, metadata = safetensors_files.read(path)
         return Checkpoint(path, "Unstall" if "unstall" in metadata else "safetensors", tensors, metadata)

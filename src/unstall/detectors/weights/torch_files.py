@@ -17,19 +17,26 @@ from typing import IO, Any
 import numpy as np
 
 from unstall.detectors.weights import pickled
-from unstall.detectors.weights.pickled import Placed, Storage
+from unstall.detectors.weights.pickled import Name, Placed, Storage
 from unstall.detectors.weights.stored import MOST_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shown
 
 MOST_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
 MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_VERSION = 1001
 MOST_DEPTH = 4  # of dictionaries in dictionaries
+# Where scripts keep the weights themselves; what else there is may be a moving average, or another network.
+PREFERRED = ("model", "state_dict", "model_state_dict", "net", "network", "module", "weights")
+KINDS = {dict: "a dictionary without tensors", list: "a list", tuple: "a list", int: "a number", float: "a number", str: "a text"}
 
 
 # --- the zip ---
 
 
-def read_zip(path: Path) -> Tensors:
+Read = tuple[Tensors, tuple[str, ...]]  # and what a user should know
+
+
+def read_zip(path: Path) -> Read:
+    passed: list[Name] = []
     try:
         with zipfile.ZipFile(path) as archive:
             entries = {info.filename: info for info in archive.infolist()}
@@ -37,7 +44,7 @@ def read_zip(path: Path) -> Tensors:
             if len(described) != 1:
                 raise Unreadable("It is a zip, but holds no data.pkl as torch.save writes it.")
             prefix = described[0].removesuffix("data.pkl")
-            top = pickled.load(BytesIO(_entry(archive, entries[described[0]], MOST_PICKLE_BYTES)))
+            top = pickled.load(BytesIO(_entry(archive, entries[described[0]], MOST_PICKLE_BYTES)), passed=passed)
             order = entries.get(f"{prefix}byteorder")
             is_little = order is None or _entry(archive, order, 100).strip() != b"big"
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, struct.error) as error:
@@ -60,7 +67,7 @@ def read_zip(path: Path) -> Tensors:
         if info is None or info.file_size != storage.length * SIZES[storage.kind]:
             raw(storage)
 
-    return _tensors(top, check, lambda storage: from_bytes(raw(storage), storage.kind, is_little))
+    return _tensors(top, passed, check, lambda storage: from_bytes(raw(storage), storage.kind, is_little))
 
 
 def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
@@ -75,15 +82,18 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 # --- the row of pickles ---
 
 
-def read_legacy(path: Path) -> Tensors:
+def read_legacy(path: Path) -> Read:
+    passed: list[Name] = []
     with path.open("rb") as file:
         bounded = _Head(file, MOST_PICKLE_BYTES)
-        if pickled.load(bounded) != MAGIC or pickled.load(bounded) != LEGACY_VERSION:
+        if pickled.load(bounded, passed=passed) != MAGIC or pickled.load(bounded) != LEGACY_VERSION:
+            if passed:
+                raise pickled.refused(passed[0])
             raise Unreadable("It is a pickle, but no checkpoint that torch.save wrote.")
         system = pickled.load(bounded)
         is_little = not isinstance(system, dict) or system.get("little_endian", True) is True
         storages: dict[str, Storage] = {}
-        top, keys = pickled.load(bounded, storages), pickled.load(bounded)
+        top, keys = pickled.load(bounded, storages, passed), pickled.load(bounded)
         places = _places(file, keys, storages)
 
     def check(storage: Storage) -> None:
@@ -96,7 +106,7 @@ def read_legacy(path: Path) -> Tensors:
             read = again.read(storage.length * SIZES[storage.kind])
         return from_bytes(read, storage.kind, is_little)
 
-    return _tensors(top, check, raw)
+    return _tensors(top, passed, check, raw)
 
 
 class _Head:
@@ -159,22 +169,48 @@ def _flat(top: Any) -> dict[str, Placed]:
     return result
 
 
-def _tensors(top: Any, check: Any, numbers: Any) -> Tensors:
-    placed = _flat(_weights_in(top))
+def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> Read:
+    weights, notes = _weights_in(top)
+    placed = _flat(weights)
+    if not placed and passed:
+        raise pickled.refused(passed[0])
     if not placed:
-        raise Unreadable(f"It holds no dictionary of tensors. Received: {type(top).__name__}.")
+        received = "a single tensor" if isinstance(top, Placed) else KINDS.get(type(top), "something else")
+        raise Unreadable(f"It holds no dictionary of tensors. Received: {received}.")
     for name, tensor in placed.items():
         check(tensor.storage)
         _refuse_outside(name, tensor)
-    return {name: Stored(tensor.shape, tensor.storage.kind, partial(_values, tensor, numbers)) for name, tensor in placed.items()}
+    stored = {name: Stored(each.shape, each.storage.kind, partial(_values, each, numbers)) for name, each in placed.items()}
+    return stored, notes
 
 
-def _weights_in(top: Any) -> Any:
-    """Training scripts save the weights beside the optimizer's state and more."""
-    for key in ("model", "state_dict", "model_state_dict", "model_ema"):
-        if isinstance(top, dict) and isinstance(top.get(key), dict):
-            return top[key]
-    return top
+def _weights_in(top: Any) -> tuple[Any, tuple[str, ...]]:
+    """Training scripts save the weights beside the optimizer's state and more, and some a moving average of them."""
+    found = _dictionaries_of_weights(top)
+    if "" in found or not isinstance(top, dict):
+        return top, ()
+    if not found:
+        return next((top[key] for key in PREFERRED if isinstance(top.get(key), dict)), top), ()
+    chosen = min(found, key=lambda key: PREFERRED.index(key) if key in PREFERRED else len(PREFERRED))
+    others = ", ".join(f"'{shown(key)}'" for key in found if key != chosen)
+    return found[chosen], (f"it holds several sets of weights: '{shown(chosen)}' was taken, not {others}",) if others else ()
+
+
+def _dictionaries_of_weights(top: Any) -> dict[str, Any]:
+    """By the path of keys that leads to each: those with tensors whose names have a dot, as those of layers have."""
+    found: dict[str, Any] = {}
+    waiting: list[tuple[str, Any, int]] = [("", top, 0)]
+    seen: set[int] = set()
+    while waiting:
+        path, value, depth = waiting.pop(0)
+        if not isinstance(value, dict) or id(value) in seen or depth > MOST_DEPTH:
+            continue
+        seen.add(id(value))
+        if any(isinstance(inner, Placed) and "." in str(key) for key, inner in value.items()):
+            found[path] = value
+            continue
+        waiting += [(f"{path}.{key}".lstrip("."), inner, depth + 1) for key, inner in value.items() if isinstance(inner, dict)]
+    return found
 
 
 def _refuse_outside(name: str, tensor: Placed) -> None:

@@ -19,7 +19,8 @@ import numpy as np
 from unstall import detectors
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import safetensors_files
-from unstall.detectors.weights.description import Description, described
+from unstall.detectors.weights.class_order import in_order, order_of, said
+from unstall.detectors.weights.description import Description, described, description_of
 from unstall.detectors.weights.fit import Fit, best_fit
 from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.reading import read
@@ -55,8 +56,9 @@ def write(path: Path | str, arrays: dict[str, Any], description: Description) ->
         raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
 
 
-def load(detector: Detector, path: Path | str) -> Fit:
-    """Takes from any file of weights what fits the detector, and says what did not. A file of something else is refused."""
+def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) -> Fit:
+    """Takes from any file of weights what fits the detector, and says what did not. A file of something else is refused. Where
+    the detector's `class_names` are given, and the file has names, too, each class takes the outputs of that name."""
     checkpoint = read(path)
     tensors = checkpoint.tensors
     places = slots(detector)
@@ -66,10 +68,15 @@ def load(detector: Detector, path: Path | str) -> Fit:
             f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
             f"What it would fit: unstall weights import {shlex.quote(str(path))}"
         )
+    theirs = description_of(checkpoint).class_names if class_names and checkpoint.written_by == "Unstall" else ()
+    order = order_of(theirs, class_names)
+    fit.note = "" if order is None else said(order, class_names)
     try:
         for key, name in fit.taken.items():
-            slot = places[key]
-            slot.variable.assign(np.ascontiguousarray(slot.to_ours(tensors[name].read()), np.float32))
+            slot, array = places[key], tensors[name].read()
+            if order is not None:
+                array = in_order(key, array, slot.to_torch(keras.ops.convert_to_numpy(slot.variable)), order)
+            slot.variable.assign(np.ascontiguousarray(slot.to_ours(array), np.float32))
     except (Unreadable, OSError) as error:
         raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
     return fit

@@ -37,6 +37,7 @@ from unstall.errors import BucketFailed
 from unstall.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.preflight.checks.read_speed import ENOUGH, decode, rate_of
 from unstall.preflight.context import Context
+from unstall.report.counted import rate
 from unstall.storage import is_bucket
 from unstall.storage.bucket import AT_ONCE
 
@@ -121,7 +122,7 @@ def judged(measured: Measured, taken: float | None, decoded: float) -> Answer:
     carried = f"{megabytes:,.0f} MB/s" if megabytes >= 10 else f"{megabytes:.2g} MB/s"
     said = (
         f"{measured.images_per_s:,.0f} images/s ({carried}) are read, each answer comes after "
-        f"{measured.latency_s * 1000:,.0f} ms; {by} {wanted:,.0f}"
+        f"{measured.latency_s * 1000:,.0f} ms; {by} {rate(wanted)}"
     )
     if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):
         return Fits(said, facts)

@@ -4,7 +4,7 @@ What is looked at
 -----------------
 Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
 What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
-boxes, one batch of them at least, and something to score on.
+boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image.
 
 Why it matters
 --------------
@@ -12,6 +12,7 @@ One unreadable image, one box inside out in a hundred thousand ends a run or spo
 
 When this is wrong
 ------------------
+What this trainer copes with although others do not (paths of another machine, a PNG named .jpg) is never a reason to refuse.
 What is rightly there in many data sets (images without boxes, small boxes) is a note, and no warning. Whether data has
 changed is told by names, sizes and times of its files.
 
@@ -29,13 +30,15 @@ from typing import Any
 from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
-from unstall.report.counted import data_set_holds
+from unstall.report.counted import counted, data_set_holds
 from unstall.storage import is_bucket
 
 NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
 QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
+COPED_WITH = {"path_foreign", "path_case_differs", "image_type_wrong"}  # break other loaders: here nothing of them is lost
+OF_BOXES = ("box_", "class_")  # begin the names of problems of which each concerns one box
 SHOWN = 3  # problems in the table
 MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
@@ -59,6 +62,7 @@ def look(context: Context) -> Answer:
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
     from unstall.data.check import as_plain, check
+    from unstall.data.example import Origin
     from unstall.report.defects import told
 
     assert context.data is not None
@@ -66,7 +70,8 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     plain = as_plain(report)
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
-        problem["first"] = f"{first['file']}{':' + str(first['line']) if first['line'] else ''}: {first['message']}"
+        place = str(Origin(first["file"], first["line"], first["field"] or ""))
+        problem["first"] = f"{place}: {first['message']}"
     return {**plain, "defects": told(report, pictures)}
 
 
@@ -80,18 +85,40 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     if train < settings.batch_size:
         reason = f"{said}: {train:,} of the images are learned from, fewer than one batch ({settings.batch_size})"
         return Refuses(reason, "a smaller --batch-size", found)
-    updates = train // settings.batch_size * settings.epochs
-    if settings.warm_up_steps > MOST_WARM_UP * updates:
-        reason = f"{said}: {updates:,} updates in all, and {settings.warm_up_steps:,} of them would be warm-up"
-        return Warns(reason, f"--warm-up-steps {updates // 10}, or more --epochs", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
-    if sum(problem["count"] for problem in broken) > settings.most_bad_share * found["images"]:
+    if _is_too_much(broken, found, settings.most_bad_share):
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
-    if broken or harmed:
-        return Warns(f"{said}; {_named([*broken, *harmed])}{not_seen}", cure, found)
+    warnings = [*_of_the_settings(context, train), *([(_named([*broken, *harmed]), cure)] if broken or harmed else [])]
+    if warnings:
+        reasons, cures = zip(*warnings, strict=True)
+        return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
     return Fits(said + not_seen, found)
+
+
+def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
+    """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
+    lost = {"images": 0, "boxes": 0}
+    for problem in broken:
+        if problem["problem"] not in COPED_WITH:
+            lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
+    return any(count > most_share * found[what] for what, count in lost.items())
+
+
+def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
+    """What does not suit this data: why, and the cure."""
+    settings, result = context.settings, []
+    updates = train // settings.batch_size * settings.epochs
+    if settings.warm_up_steps > MOST_WARM_UP * updates:
+        reason = f"{counted(updates, 'update')} in all, and {settings.warm_up_steps:,} of them would be warm-up"
+        result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
+    counts = [] if context.data is None else [example.count for example in context.data.examples]
+    beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
+    if beyond:
+        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
+        result.append((f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}", f"--most-boxes {max(counts)}"))
+    return result
 
 
 def _named(problems: list[dict[str, Any]]) -> str:

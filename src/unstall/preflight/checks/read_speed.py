@@ -33,6 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unstall.data.example import ImageSource
 from unstall.preflight.answers import Answer, Fits, Unknown, Warns
 from unstall.preflight.context import Context
+from unstall.report.counted import rate
 from unstall.storage import is_bucket
 
 NEEDS = ("data_set",)
@@ -61,7 +62,7 @@ def judged(read: float, taken: float | None, decoded: float, bytes_each: float) 
     facts = {"read_images_per_s": read, "taken_images_per_s": taken, "decoded_images_per_s": decoded, "image_bytes": bytes_each}
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
-    said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {wanted:,.0f}"
+    said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {rate(wanted)}"
     if taken is not None and decoded < taken:
         return Warns(
             f"{said}, and {decoded:,.0f} are decoded: the input would be waited for", "--cache-bytes and --cache-folder", facts

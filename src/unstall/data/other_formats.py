@@ -1,0 +1,44 @@
+"""Formats of programs that label images which are not read here, known by their signs: each exports one that is."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+FIRST_BYTES = 1 << 16  # of a file; labelme's holds the image itself further on
+MOST_LISTED = 10_000  # files of a folder
+MOST_FILES = 20  # of a kind, that are looked at
+
+CVAT = "It is CVAT's own format: export the task as 'COCO 1.0' or 'YOLO'."
+LABELME = "Its JSON files are labelme's own: `labelme2coco` makes COCO of them, labelme's examples make Pascal VOC."
+LABEL_STUDIO = "It is Label Studio's own JSON: export the project as 'COCO' or 'YOLO with images'."
+VIA = "It is VGG Image Annotator's own format: export annotations as 'COCO format'."
+CREATE_ML = "It is CreateML's format: export the project as COCO or Pascal VOC."
+CSV = "It has boxes in a CSV file: export the data as COCO, Pascal VOC or YOLO."
+
+SIGNS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (  # ending, what all must occur, what is said
+    (".xml", (b"<annotations", b"<image "), CVAT),
+    (".json", (b'"shapes"', b'"imagePath"'), LABELME),
+    (".json", (b'"annotations"', b'"result"', b'"data"'), LABEL_STUDIO),
+    (".json", (b'"regions"', b'"shape_attributes"'), VIA),
+    (".json", (b'"annotations"', b'"coordinates"', b'"image"'), CREATE_ML),
+    (".csv", (b"xmin", b"ymax"), CSV),
+)
+
+
+def hint(path: Path) -> str:
+    """Begins with a space; empty where nothing is known."""
+    listed = [path] if path.is_file() else [each for each in islice(path.rglob("*"), MOST_LISTED) if each.is_file()]
+    for ending, signs, said in SIGNS:
+        files = [file for file in listed if file.suffix.lower() == ending][:MOST_FILES]
+        if any(all(sign in _first(file) for sign in signs) for file in files):
+            return f" {said}"
+    return ""
+
+
+def _first(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(FIRST_BYTES)
+    except OSError:
+        return b""
