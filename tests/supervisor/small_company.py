@@ -19,7 +19,7 @@ from unstall.runs import RunFolder, write_whole
 from unstall.scale import company as waiting
 from unstall.scale import membership
 from unstall.scale.company import Company, OthersLeft
-from unstall.training.joining import end_with_parent
+from unstall.training.parentage import end_with_parent
 
 STEP_S = 0.02
 PATIENCE_S = 2.0

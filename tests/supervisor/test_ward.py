@@ -148,11 +148,15 @@ def test_whoever_is_asked_to_end_all_save_and_end(asked: str) -> None:
         assert all(began[1].from_step > 0 for began in ends)
 
 
-def test_no_worker_is_left_behind_when_the_supervisor_is_killed() -> None:
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
+def test_no_worker_is_left_behind_when_the_supervisor_is_killed(stopped: bool) -> None:
+    """Not even one that was stopped, which hears of no other signal than the one by which it goes on."""
     run = a_run(of_0=[{"at": 39, "sleeps": 30}])
     with supervisor(run) as process:
         wait_until(has_begun(run))
         before = pids(run)
+        if stopped:
+            os.kill(before[1], signal.SIGSTOP)
         process.kill()
         wait_until(lambda: not any(is_alive(pid) for pid in before))
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from unstall.training.endings import INTERRUPTED
+from unstall.training.parentage import end_if_orphaned
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PATIENCE_S = 8.0  # then the process ends with the checkpoint that there is; whoever asked may kill it after 10
@@ -92,6 +93,8 @@ class Interruption:
             interrupts += number == signal.SIGINT
             if interrupts > 1:
                 os._exit(128 + signal.SIGINT)
+            if number == signal.SIGCONT:
+                end_if_orphaned()
             if number in SIGNALS and self.asked_at is None:
                 self.asked_at = time.monotonic()
             if number in SIGNALS:

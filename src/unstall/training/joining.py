@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import socket
 import time
 from typing import Any
@@ -19,10 +17,10 @@ from unstall.scale.rendezvous import Awaited
 from unstall.settings import Settings, as_plain, changed
 from unstall.training import telling
 from unstall.training.interruption import Interrupted, Interruption
+from unstall.training.parentage import end_with_parent
 
 TELL_EVERY_S = 5.0
 SAY_AFTER_S = 20.0
-PR_SET_PDEATHSIG = 1
 # What may be another on each machine: where things lie, and how they are read and kept.
 OWN = (
     "data", "labels", "validation", "weights", "cache_folder", "input_threads", "ahead_bytes", "cache_bytes", "tensorboard",
@@ -98,8 +96,3 @@ class Patience:
             waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
             numbers = ", ".join(str(number) for number in missing)
             say(f"unstall: {waited} worker {numbers} of {who.workers}. {awaited.why}".rstrip())
-
-
-def end_with_parent() -> None:
-    """Whoever has started this worker watches it; when that process is gone, however it went, this one saves and ends."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
