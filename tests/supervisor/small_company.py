@@ -1,7 +1,8 @@
 """One of several workers that train nothing, and else do as the real ones: they step together, worker 0 saves, all end.
 
 A step is done when all have come to it: they tell each other through files of the run folder. fates-K.json says what befalls
-worker K, for each start a fate, as in small_worker.py: {"at": 12, "signal": 9}, {"at": 12, "exit": 76}, {"at": 3, "sleeps": 60}.
+worker K, for each start a fate, as in small_worker.py: {"at": 12, "signal": 9}, {"at": 12, "exit": 76}, {"at": 3, "sleeps": 60};
+{"steps": 1000} lets it make so many.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.supervisor.small_worker import SAVES_EVERY, STEPS, end
+from unstall.inside import steps as counting
 from unstall.inside.begin import begin
 from unstall.journal.events import CheckpointCompleted, TrainingBegan, TrainingEnded, WorkerJoined
 from unstall.runs import RunFolder, write_whole
@@ -24,6 +26,7 @@ from unstall.training.parentage import end_with_parent
 STEP_S = 0.02
 PATIENCE_S = 2.0
 waiting.LAST_LOOK_S = 0.02  # steps are short here
+counting.EVERY_S = 0.25  # and so is their history
 
 
 class Files:
@@ -81,7 +84,7 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
     probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
     probe.epoch_began(0)
-    for step in range(first, STEPS):
+    for step in range(first, fate.get("steps", STEPS)):
         probe.step_began()
         if step == fate.get("at"):
             meet_fate(run, fate, step, probe.emit, asked)

@@ -7,7 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,15 @@ import pytest
 
 from tests.supervisor.test_training import wait_until, whole
 from unstall import runs
-from unstall.journal.events import PlanMade, PlanVerified, RunStarted, TrainingBegan, WorkerFaltered, WorkerJoined
+from unstall.journal.events import (
+    PlanMade,
+    PlanVerified,
+    RunStarted,
+    TrainingBegan,
+    WorkerCaughtUp,
+    WorkerFaltered,
+    WorkerJoined,
+)
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain
 
@@ -128,6 +139,47 @@ def test_a_worker_that_stands_still_is_told_from_the_one_that_waits_for_it() -> 
     assert (faltered.worker, faltered.how) == (1, "stands still")
     assert "reads_from_a_disk_that_is_gone" in faltered.stack[0]
     assert process.returncode == 75, said
+
+
+def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said_before_or_done_about_it() -> None:
+    """Its process is stopped for most of the time, but never for long."""
+    run = a_run(of_0=[{"steps": 10_000}], of_1=[{"steps": 10_000}])
+    with supervisor(run) as process:
+        wait_until(has_begun(run))
+        time.sleep(6)
+        assert not whole(run).of(WorkerFaltered), "all is well"
+        slowed_at = time.time()
+        with stopped_for_most_of_the_time(pids(run)[1]):
+            wait_until(lambda: bool(whole(run).of(WorkerFaltered)))
+        (faltered,) = whole(run).of(WorkerFaltered)
+        wait_until(lambda: bool(whole(run).of(WorkerCaughtUp)))
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)
+    assert "its process is stopped, by a signal or a debugger, for" in faltered.why
+    assert any("small_company.py" in line for line in faltered.stack)
+    assert "worker_slow" in said and "holds the other worker" in said
+    assert not whole(run).of(PlanMade) and faltered.at > slowed_at
+
+
+@contextmanager
+def stopped_for_most_of_the_time(pid: int) -> Iterator[None]:
+    is_over = threading.Event()
+
+    def stop_and_go() -> None:
+        while not is_over.is_set():
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.24)
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.06)
+
+    thread = threading.Thread(target=stop_and_go)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("asked", ["the supervisor", "worker 1"])

@@ -17,6 +17,8 @@ EACH_STEP_UP_TO = 8  # the first steps are told one by one
 EVERY_S = 1.0
 EVERY_LATER_S = 5.0
 LATER_AFTER_S = 300.0
+LONGER = 1.5  # times as long as steps have been: such are told as often as early ones, since somebody may want to know
+NEWEST_SHARE = 0.1  # that the newest group has in what steps have been
 
 
 class StepCounter:
@@ -28,6 +30,7 @@ class StepCounter:
         self._emit = emit
         self._running_mean = running_mean
         self._opened = time.monotonic()
+        self._usual = 0.0  # seconds of a step; 0: not known yet
         self._epoch = 0
         self._reset_mean()
         self._start_group(None)
@@ -73,10 +76,14 @@ class StepCounter:
             self._waited += waited
         self.done += count
         self._epoch_steps += count
-        every = EVERY_S if now - self._opened < LATER_AFTER_S else EVERY_LATER_S
+        length = (now - self._group_began) / (self.done - self._first)
+        is_often = now - self._opened < LATER_AFTER_S or length > LONGER * self._usual > 0.0
+        every = EVERY_S if is_often else EVERY_LATER_S
         if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
             value, age = loss()
             self._write(now, value, self._epoch_steps - age)
+            if self.done > EACH_STEP_UP_TO:
+                self._usual = length if not self._usual else (1 - NEWEST_SHARE) * self._usual + NEWEST_SHARE * length
             self._start_group(now)
 
     def flush(self, now: float, loss: Optional[float] = None, loss_age: int = 0) -> None:

@@ -46,15 +46,40 @@ class OthersLost(Event):
 
 
 @dataclass(frozen=True)
+class OthersSilent(Event):
+    """Nothing was heard of other workers for some seconds, in which no step was made: said by a worker that waits for them."""
+
+    worker: int = 0  # that noticed
+    of: int = 1
+    silent: list[int] = field(default_factory=list)  # numbers of those; empty: all are heard again
+    seconds: float = 0.0  # since the last sign of life of the one that has been silent the longest
+    step: int = 0
+
+
+@dataclass(frozen=True)
 class WorkerFaltered(Event):
-    """A worker has ended before the others, or stands still while they wait for it: said by the supervisor that watches it."""
+    """A worker has ended before the others, stands still while they wait for it, or makes all of them slow: said by the
+    supervisor that watches it; of one on another machine, by those that hear nothing of it."""
 
     worker: int = 0
     of: int = 1
     pid: int = 0
-    how: str = ""  # died | left | lost the others | stopped | stands still
+    how: str = ""  # died | left | lost the others | stopped | stands still | slows | is silent
     step: int = 0  # that it was in, counted over all epochs
     furthest_step: int = 0  # that the others have reached
-    seconds: float = 0.0  # since its last sign of life, as far as it is known
+    seconds: float = 0.0  # since its last sign of life, or since when it is slow, as far as it is known
     where: str = ""  # file:line that its main thread stands at; empty: nobody could look
     stack: list[str] = field(default_factory=list)  # of its main thread, innermost first, a line for each call
+    why: str = ""  # in a sentence, where there is more to say
+    evidence: list[str] = field(default_factory=list)  # for that
+    do: list[str] = field(default_factory=list)
+    certainty: str = ""  # of the cause that was found among the workers
+
+
+@dataclass(frozen=True)
+class WorkerCaughtUp(Event):
+    """A worker that was slow is so no more."""
+
+    worker: int = 0
+    of: int = 1
+    seconds: float = 0.0  # that it was slow

@@ -13,6 +13,7 @@ from unstall.journal.events import HostSampled
 from unstall.signals import cgroup
 
 PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
+STOPPED = ("T", "t")  # states of a process: by a signal, by a debugger
 CHILDREN_EVERY_S = 3.0  # finding the children walks through all processes
 
 
@@ -34,14 +35,21 @@ class HostSampler:
         self._swap_before = (0, 0)
         self._queued_before: dict[int, int] = {}
         self._at = 0.0
+        self._looks = self._looks_stopped = 0
         self._children: list[int] = []
         self._children_at = 0.0
         self._cgroup = cgroup.find(pid)
         self.seen: set[int] = {pid}  # every process of the tree that was ever seen
 
+    def glance(self) -> None:
+        """Whether it is stopped just now. The kernel does not count for how long: so it is looked at often."""
+        self._looks += 1
+        self._looks_stopped += _state(self.pid) in STOPPED
+
     def sample(self) -> HostSampled | None:
         """None when the process is gone."""
         now = time.monotonic()
+        self.glance()
         if not psutil.pid_exists(self.pid):
             return None
         interval = now - self._at if self._at else 0.0
@@ -79,12 +87,14 @@ class HostSampler:
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
             io_wait_threads=sum(look.waiting for look in looks),
             queued_cores=self._queued(queued_ns, interval),
+            stopped_share=self._looks_stopped / self._looks,
             anon_bytes=sum(memory_.anon for memory_ in memories),
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
         )
         self._before, self._at, self._swap_before, self._queued_before = totals, now, swapped, queued_ns
+        self._looks = self._looks_stopped = 0
         return event
 
     def _queued(self, queued_ns: dict[int, int], interval: float) -> float:
@@ -150,6 +160,15 @@ def _totals(pid: int) -> _Totals | None:
     except (OSError, ValueError):
         pass  # another user's process hides this
     return totals
+
+
+def _state(pid: int) -> str:
+    """As the kernel calls it; empty: it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat[stat.rindex(")") + 2]
+    except (OSError, ValueError, IndexError):
+        return ""
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,11 @@ class Bedside:
         assert self.launched.ended is not None
         return self.launched.ended, self._known()
 
+    def tell_at_once(self) -> None:
+        """What was found among several workers, who were looked at more than once: it need not be found again to be said."""
+        self._diagnosis = self.watch.examine()
+        self._teller.tell_if_new(self.watch, self._diagnosis, is_steady=True)
+
     def tell_repair(self) -> None:
         self.watch.read()
         self._course.teller.tell_repair(self.watch, self._known())

@@ -106,11 +106,13 @@ class Teller:
         self._seen: dict[str, int] = {}
         self.is_stuck = False
 
-    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis) -> bool:
+    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
+        """`is_steady`: what it found was found before, by whoever asks."""
         story = tell(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self.is_stuck = story["state"] == "stuck"
-        fresh = [finding.cause for finding in diagnosis.findings if self._is_worth_saying(finding.cause, finding.found.certainty)]
+        found = [(finding.cause, finding.found.certainty) for finding in diagnosis.findings]
+        fresh = [cause for cause, certainty in found if self._is_worth_saying(cause, certainty, is_steady)]
         self._seen = {finding.cause: self._seen.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
@@ -121,8 +123,8 @@ class Teller:
             self._print(story)
         return True
 
-    def _is_worth_saying(self, cause: str, certainty: Certainty) -> bool:
-        steady = self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
+    def _is_worth_saying(self, cause: str, certainty: Certainty, is_steady: bool) -> bool:
+        steady = is_steady or self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
         return cause not in self._said and certainty >= Certainty.LIKELY and steady
 
     def tell_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:

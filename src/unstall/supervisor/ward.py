@@ -10,19 +10,21 @@ import signal
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stacks import main_thread, python_frames
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
-from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered
+from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerCaughtUp, WorkerFaltered
 from unstall.plans import Fault, Kind
 from unstall.scale import standing
 from unstall.scale.standing import End, Look, Named
 from unstall.supervisor.bedside import HUNG_ENDS_S, Bedside
 from unstall.supervisor.early_signs import LEAST_BUSY_STALL_S
 from unstall.supervisor.launch import wait_for_any
+from unstall.supervisor.slowness import Slow, Slowness
 from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck
 from unstall.training import endings
 
@@ -45,6 +47,7 @@ class Ward:
         self._named: Named | None = None
         self._stopped_since: float | None = None
         self._first_end: float | None = None  # monotonic
+        self._slowness = Slowness(self.beds)
         if not self.is_alone:
             for bed in self.beds:
                 bed.waits_for_others = self._waits_for_others
@@ -66,6 +69,7 @@ class Ward:
             self._end_with_the_first()
             self._look_who_stands_still()
             self._end_with_one_that_was_stopped()
+            self._look_who_is_slow()
 
     def finish(self) -> None:
         for bed in self.beds:
@@ -180,15 +184,38 @@ class Ward:
         self.stopped_for = fault
         self._end_the_rest()
 
+    # --- one makes all of them slow ---
+
+    def _look_who_is_slow(self) -> None:
+        if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.beds):
+            return
+        before = self._slowness.slow
+        slow = self._slowness.look()
+        if slow is not None:
+            self._tell_slow(slow)
+        elif before is not None and self._slowness.slow is None:
+            who, seconds = before.bed.who, time.monotonic() - before.told_at
+            self.lead.watch.note(WorkerCaughtUp(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
+
+    def _tell_slow(self, slow: Slow) -> None:
+        slow.bed.watch.sample_now()
+        found = slow.found
+        claims = [each.claim for each in found.evidence]
+        self._tell(
+            slow.bed, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.do),
+            certainty=found.certainty.word,
+        )  # fmt: skip
+        self.lead.tell_at_once()
+
     def _end_the_rest(self) -> None:
         for bed in self._running():
             bed.launched.stop(HUNG_ENDS_S)
 
-    def _tell(self, bed: Bedside, how: str, seconds: float) -> None:
+    def _tell(self, bed: Bedside, how: str, seconds: float, **more: Any) -> None:
         stack = _stack_of(bed)
         event = WorkerFaltered(
             at=time.time(), worker=bed.who.worker, of=bed.who.workers, pid=bed.launched.pid, how=how, step=bed.step(),
-            furthest_step=max(each.step() for each in self.beds), seconds=seconds, where=_place(stack), stack=stack,
+            furthest_step=max(each.step() for each in self.beds), seconds=seconds, where=_place(stack), stack=stack, **more,
         )  # fmt: skip
         self.lead.watch.note(event)
 

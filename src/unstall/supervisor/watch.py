@@ -72,6 +72,8 @@ class Watch:
         self._device_rhythm = Rhythm(2.0, 5.0, 20.0)
         self._profile_rhythm = Rhythm(3.0, 15.0, 120.0, 45.0)
         self._diagnosis_rhythm = Rhythm(5.0, 20.0, 20.0)
+        self._close_rhythm = Rhythm(1.0, 1.0, 1.0)
+        self.is_suspected = False  # somebody has reason to look closely, for as long as this is so
         self._is_calm = False
         self._pressure_samples = 0
         self._read_lines: set[tuple[str, int]] = set()
@@ -130,7 +132,9 @@ class Watch:
         return attempt(call, failed)
 
     def _tick(self) -> Diagnosis | None:
-        now, age = time.monotonic(), time.monotonic() - self._began
+        now = time.monotonic()
+        age = 0.0 if self.is_suspected else now - self._began  # what is early is often
+        self._host.glance()
         host = self._host.sample() if self._host_rhythm.is_due(now, age, self._is_calm) else None
         if host is not None:
             self.note(host, *self._kills.look(self._host.seen))
@@ -143,7 +147,8 @@ class Watch:
         self._judge_progress(beat, now)
         if self._stall is not None:
             return self._look_at_stall(now)
-        if self._is_worth_a_profile(beat) and self._profile_rhythm.is_due(now, age, self._is_calm):
+        profiles = self._close_rhythm if self.is_suspected else self._profile_rhythm
+        if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_calm):
             self._profile(self.training_pid(beat))
         if self._diagnosis_rhythm.is_due(now, age):
             return self.examine()

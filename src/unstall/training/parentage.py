@@ -13,20 +13,19 @@ import signal
 from types import FrameType
 
 PR_SET_PDEATHSIG = 1
-_parent: int | None = None  # whose end is ours
+_parents: list[int] = []  # whose end is ours: one, or none yet
 
 
 def end_with_parent() -> None:
     """From now on. In the main thread."""
-    global _parent
-    _parent = os.getppid()
+    _parents[:] = [os.getppid()]
     signal.signal(signal.SIGCONT, _look)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
 
 
 def end_if_orphaned() -> None:
     """Also for a thread that hears of signals while native code keeps Python from it."""
-    if _parent is not None and os.getppid() != _parent:
+    if _parents and os.getppid() not in _parents:
         os.kill(os.getpid(), signal.SIGTERM)
 
 

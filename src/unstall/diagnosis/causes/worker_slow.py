@@ -11,19 +11,23 @@ How we know
 The runs of several workers are read together (`unstall diagnose RUN RUN…`) and go in lock-step. The length of a step is the
 same on all and says nothing, so each worker's own time is compared: its wait for input, and the time between its steps;
 where these are alike, how often its stack is in a collective operation (the slow one seldom, the others mostly), and
-whether it uses all of its cores while the others have some to spare. Told in numbers: by how much, since when, and what of
-it.
+whether it uses all of its cores while the others have some to spare. Where steps have become longer in the course of the
+run, what has been since is held against what was before, which tells within seconds: the one whose threads are kept from
+running since then, for want of a core or as its process is stopped again and again. Told in numbers: by how much, since
+when, and what of it. `unstall train` looks for it by itself, and says it with the stack of that worker.
 
 When this is wrong
 ------------------
 The first steps are left out, as one worker may compile for longer. So are evaluations and saving, which one worker does for
-all. What a worker spends inside its step on a card cannot be told from its wait for the others there.
+all. What a worker spends inside its step on a card cannot be told from its wait for the others there. Where only one worker's
+run can be read, only what has changed for it can be seen; another may have become slow, too.
 
 What to do
 ----------
 Look at what is named: more threads or a faster disk for the input of that worker, the same number of cores and memory as
 the others, other programs off its machine. What only one worker does (logging, pictures) is best done seldom, or beside the
-training.
+training. Unstall starts nothing again for it: the next process would have the same machine, the same cores and the same input,
+and the steps since the last checkpoint would be lost.
 """
 
 from __future__ import annotations
@@ -33,9 +37,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from unstall.crew.crew import Crew
-from unstall.crew.pace import Pace, own_of, pace_of
+from unstall.crew.pace import Before, Pace, own_of, pace_of, stopped_share
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.events import Event, MembershipSeen, WorkerCaughtUp, WorkerFaltered
 from unstall.journal.reader import Journal
 
 SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more than this share
@@ -48,6 +52,14 @@ CORES_FULL = 0.9  # of its cores the slow one uses at least
 CORES_FREE = 0.5  # of theirs the others use at most
 QUEUED_CORES = 1.0  # threads that wait for a core at any time: fewer is no shortage
 SWAPS_BYTES_S = 1e6  # memory that goes out and comes in again
+SAME_PACE_SHORT = 0.3  # in place of SAME_PACE while steps have become longer: there are few to compare yet
+HINDERED = 0.4  # of a thread's time, that the slow one is kept from running more than before
+HINDERED_ALIKE = 0.4  # of that, at most, the others are: else all their machines are crowded
+EXPLAINS_SHARE = 0.6  # of what a step takes longer than before, that a worker's own input must take longer to be the cause alone
+
+SLOWS = "slows"  # as the supervisor calls it
+MOST_FRAMES = 4  # of a stack, in a sentence
+_DO_INPUT = "give this worker the input that the others have: its disk, its threads, its cores"
 
 
 @dataclass(frozen=True)
@@ -62,22 +74,114 @@ class _Slow:
 
 
 def examine(journal: Journal) -> Verdict:
+    told = next((event for event in reversed(journal.of(WorkerFaltered)) if event.how == SLOWS), None)
+    if told is not None:
+        return _told(journal, told)
     if journal.last(MembershipSeen) is None:
         return Clear("the program tells of no other workers")
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
+def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
+    """What the supervisor of several workers has found among them, by the rule below."""
+    if any(event.worker == told.worker for event in journal.since(WorkerCaughtUp, told.at)):
+        return Clear(f"worker {told.worker} was slow, and is so no more")
+    claims = [*told.evidence, *([f"it was at {' < '.join(told.stack[:MOST_FRAMES])}"] if told.stack else [])]
+    certainty = next((each for each in Certainty if each.word == told.certainty), Certainty.LIKELY)
+    return Found(
+        certainty,
+        told.why,
+        tuple(Evidence(claim, None, None, (told,)) for claim in claims or [told.why]),
+        tuple(told.do),
+        effect=Effect.SLOWS,
+        details={"workers": [told.worker]},
+    )
+
+
 def examine_crew(crew: Crew) -> Verdict:
     paces = [pace for member in crew.members if (pace := pace_of(member)) is not None]
-    if len(paces) < max(2, len(crew.members)):
+    if not paces or len(paces) < len(crew.members):
         return Unknown("enough steps of every worker")
+    if len(paces) == 1:
+        return _examine_one(crew, paces[0])
     usual = median(pace.step_s for pace in paces)
-    if any(abs(pace.step_s - usual) > SAME_PACE * usual for pace in paces):
+    same = SAME_PACE_SHORT if all(pace.before is not None for pace in paces) else SAME_PACE
+    if any(abs(pace.step_s - usual) > same * usual for pace in paces):
         return Clear("the workers do not go in lock-step: none waits for another")
-    slow = _by_input(paces, usual) or _by_between(paces, usual) or _by_stacks(paces) or _by_cores(paces) or _by_memory(paces)
+    slow = (
+        _by_hindrance(paces)
+        or _by_input(paces, usual)
+        or _by_between(paces, usual)
+        or _by_stacks(paces)
+        or _by_cores(paces)
+        or _by_memory(paces)
+    )
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
     return _found(crew, slow, usual)
+
+
+def _examine_one(crew: Crew, pace: Pace) -> Verdict:
+    """The others are on other machines: of this one it can be said whether what has changed for it is why steps are longer."""
+    if pace.before is None:
+        return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
+    slow = _by_hindrance([pace]) or _by_longer_input(pace, pace.before)
+    return _found(crew, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
+
+
+def _by_hindrance(paces: list[Pace]) -> _Slow | None:
+    """Since steps became longer it wants to run and is not let, and the others are not kept from it like that."""
+    rises = [(pace, rise) for pace in paces if (rise := _hindered_more(pace)) is not None]
+    if not rises or len(rises) < len(paces):
+        return None
+    slow, most = max(rises, key=lambda each: each[1])
+    if most < HINDERED or any(rise > HINDERED_ALIKE * most for pace, rise in rises if pace is not slow):
+        return None
+    before = slow.before
+    assert before is not None
+    stopped, queued = stopped_share(slow.hosts), median(host.queued_cores for host in slow.hosts)
+    if stopped >= HINDERED / 2:
+        why = f"its process is stopped, by a signal or a debugger, for {100 * stopped:.0f} % of the time"
+        claim = f"it was stopped in {100 * stopped:.0f} % of the looks at it, before in {100 * stopped_share(before.hosts):.0f} %"
+        do = "find out who stops its process again and again (SIGSTOP): cpulimit, a debugger, a batch system"
+    else:
+        was = median(host.queued_cores for host in before.hosts)
+        why = "it is kept from running for want of a core: its machine is crowded, or its share of the CPU has been cut"
+        claim = f"{queued:.1f} of its threads wait for a core at any time, before {was:.1f}"
+        do = "give this worker the CPU that it had: see what else runs on its machine, and the CPU limit of its container"
+    more = _longer(slow, before)
+    limits = [Evidence(claim, stopped or queued, HINDERED, (*before.hosts[-1:], *slow.hosts[-3:]))]
+    rest = [
+        Evidence(
+            f"of {pace.member.name} {max(0.0, rise):.1f} more than before are kept from running", rise, None, pace.hosts[-1:]
+        )
+        for pace, rise in rises
+        if pace is not slow
+    ]
+    return _Slow(slow, None, why, (more, *limits, *rest[:3]), do, before.since)
+
+
+def _hindered_more(pace: Pace) -> float | None:
+    if pace.before is None or pace.hindered is None or pace.before.hindered is None:
+        return None
+    return pace.hindered - pace.before.hindered
+
+
+def _longer(pace: Pace, before: Before) -> Evidence:
+    claim = f"a step takes {_ms(pace.step_s)}, before it took {_ms(before.step_s)}"
+    return Evidence(claim, pace.step_s, before.step_s, pace.groups[-3:])
+
+
+def _by_longer_input(pace: Pace, before: Before) -> _Slow | None:
+    if pace.input_s is None or before.input_s is None:
+        return None
+    more = pace.input_s - before.input_s
+    if more < max(EXPLAINS_SHARE * (pace.step_s - before.step_s), LEAST_MORE_S):
+        return None
+    why = f"its input takes {_ms(pace.input_s)} a step, before {_ms(before.input_s)}"
+    claim = f"{pace.member.name} spends {_ms(pace.input_s)} a step on its input"
+    evidence = (_longer(pace, before), Evidence(claim, pace.input_s, before.input_s, pace.groups[-3:]))
+    return _Slow(pace, more, why, evidence, _DO_INPUT, before.since)
 
 
 def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
@@ -87,8 +191,7 @@ def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
     own = slow.input_s or 0.0
     if not _stands_out(own, usual, step_s):
         return None
-    do = "give this worker the input that the others have: its disk, its threads, its cores"
-    return _slow_by(paces, slow, own, usual, "its input", do, lambda pace: pace.input_s or 0.0)
+    return _slow_by(paces, slow, own, usual, "its input", _DO_INPUT, lambda pace: pace.input_s or 0.0)
 
 
 def _by_between(paces: list[Pace], step_s: float) -> _Slow | None:
@@ -222,12 +325,12 @@ def _found(crew: Crew, slow: _Slow, step_s: float) -> Found:
         slow.evidence,
         (slow.do,),
         effect=Effect.SLOWS,
-        details={"workers": [member.worker]},
+        details={"workers": [member.worker], "step_s": step_s, "seconds": newest - slow.since if slow.since is not None else 0.0},
     )
 
 
 def _count(crew: Crew) -> str:
-    return f"{len(crew.members) - 1:,} workers" if len(crew.members) > 2 else "worker"
+    return f"{crew.of - 1:,} workers" if crew.of > 2 else "worker"
 
 
 def _ms(seconds: float) -> str:
