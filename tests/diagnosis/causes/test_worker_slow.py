@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.crew.builders import REDUCES, crew, machine, member, membership, paced
@@ -9,7 +11,16 @@ from tests.diagnosis.builders import T0, host, journal, main, py, stacks
 from unstall.crew.crew import Member
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
-from unstall.journal.events import CircumstancesSeen, Event, FunctionTraced, PhaseBegan, PhaseEnded
+from unstall.journal.events import (
+    CircumstancesSeen,
+    Event,
+    FunctionTraced,
+    PhaseBegan,
+    PhaseEnded,
+    StepsEnded,
+    WorkerCaughtUp,
+    WorkerFaltered,
+)
 
 COMPUTES = main(py("train.py", "augment", 50), py("train.py", "<module>", 70))
 
@@ -121,6 +132,87 @@ def test_clear_for_one_long_pause_between_two_steps() -> None:
     usual = paced(between_s=0.001)
     long = paced(between_s=0.09)
     assert isinstance(examined(worker(0), member(1, journal(*usual[:30], *long[30:33], *usual[33:]))), Clear)
+
+
+# --- steps have become longer ---
+
+
+def longer(
+    number: int, of: int = 2, before: dict[str, float] | None = None, since: dict[str, float] | None = None, **own: float
+) -> Member:
+    """Steps take 100 ms for thirty seconds, then 400 ms, on all alike. The machine is looked at each second; `since`: how it was
+    from then on."""
+    quick = paced(groups=30, jolts=False)
+    waits = own.get("slow_wait_s", 0.002)
+    slow = [
+        StepsEnded(at=T0 + 32 + 2 * group, first=300 + 5 * group, last=304 + 5 * group, seconds=2.0, busy_s=1.9, longest_s=0.4,
+                   wait_s=5 * waits, waited_steps=5)
+        for group in range(4)
+    ]  # fmt: skip
+    hosts = [host(float(at), 0.5, **((before if at <= 30 else since) or {})) for at in range(2, 39)]
+    return member(number, journal(*quick, *slow, *hosts), of=of)
+
+
+def test_found_by_what_keeps_it_from_running_since_steps_became_longer() -> None:
+    verdict = examined(longer(0), longer(1, since={"queued_cores": 0.9}))
+    assert isinstance(verdict, Found)
+    assert verdict.details["workers"] == [1] and verdict.effect is Effect.SLOWS
+    assert "Worker 1 (host-1) holds the other worker: it is kept from running for want of a core" in verdict.summary
+    assert "It has been so for 8 s" in verdict.summary
+    assert [evidence.claim for evidence in verdict.evidence][:2] == [
+        "a step takes 400 ms, before it took 100 ms",
+        "0.9 of its threads wait for a core at any time, before 0.0",
+    ]
+
+
+def test_found_by_a_process_that_is_stopped_again_and_again() -> None:
+    verdict = examined(longer(0), longer(1, since={"stopped_share": 0.7}), longer(2))
+    assert isinstance(verdict, Found)
+    assert (
+        "Worker 1 (host-1) holds the other 2 workers: its process is stopped, by a signal or a debugger, for 70 %"
+        in verdict.summary
+    )
+
+
+def test_clear_where_longer_steps_have_another_reason_than_a_crowded_machine() -> None:
+    """A slower network, say: nobody is kept from running, or all are, or the one that is has been so all the time."""
+    crowded = {"queued_cores": 0.9}
+    assert isinstance(examined(longer(0), longer(1)), Clear)
+    assert isinstance(examined(longer(0, since=crowded), longer(1, since=crowded)), Clear)
+    assert isinstance(examined(longer(0), longer(1, before=crowded, since=crowded)), Clear)
+
+
+def test_clear_for_a_machine_that_is_crowded_where_steps_are_as_long_as_ever() -> None:
+    crowded = member(
+        1, journal(*paced(jolts=False), *(host(float(at), 0.5, queued_cores=0.9 * (at > 25)) for at in range(5, 40)))
+    )
+    assert isinstance(examined(worker(0, jolts=False), crowded), Clear)
+
+
+def test_of_one_alone_it_is_said_what_has_changed_for_it_and_nothing_else() -> None:
+    """The others are on other machines."""
+    hindered, starved = examined(longer(3, 4, since={"stopped_share": 0.7})), examined(longer(3, 4, slow_wait_s=0.3))
+    assert isinstance(hindered, Found) and "Worker 3 (host-3) holds the other 3 workers" in hindered.summary
+    assert isinstance(starved, Found) and "its input takes 300 ms a step, before 2 ms" in starved.summary
+    assert isinstance(examined(longer(3, 4)), Clear)
+    assert isinstance(examined(longer(3, 4, slow_wait_s=0.05)), Clear), "its input is no reason for 300 ms"
+
+
+# --- told by the supervisor ---
+
+
+def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_until_it_is_over() -> None:
+    told = WorkerFaltered(
+        at=T0 + 50, worker=1, of=2, how="slows", why="Worker 1 holds the other.", evidence=["a step takes 400 ms"], do=["look"],
+        certainty="likely", stack=["read (disk.py:3)", "rows (loader.py:9)"],
+    )  # fmt: skip
+    verdict = worker_slow.examine(journal(membership(0), told))
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.do == ("look",)
+    claims = [evidence.claim for evidence in verdict.evidence]
+    assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
+    over = WorkerCaughtUp(at=T0 + 60, worker=1, of=2, seconds=10.0)
+    assert isinstance(worker_slow.examine(journal(membership(0), told, over)), Clear)
+    assert isinstance(worker_slow.examine(journal(membership(0), replace(told, how="died"))), Unknown)
 
 
 def test_unknown_with_too_few_steps_or_one_run() -> None:
