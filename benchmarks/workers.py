@@ -5,12 +5,14 @@
 Each host is a network namespace with an address of its own (benchmarks/hosts.py), on which `unstall train` supervises one worker
 of the run: nothing but the workers' own messages crosses from one to another. Needs root. A fault comes some steps after the
 recovery from that before. Told for each: survived (the training got past the step that it came in), ended (every host has ended
-and said why) or hung; the seconds until some supervisor said what it saw, and until the training got on.
+and said why) or hung; the seconds until some supervisor said what it saw, and until the training got on. What was measured before
+stays in the file, and a further call goes on from there.
 
 kill, stop     a worker other than 0, by SIGKILL or SIGSTOP
 coordinator    worker 0, by SIGKILL
 terminate      a worker other than 0, by SIGTERM
-slow           a worker is given a tenth of a core for 15 s
+freeze         a whole host stands still for 60 s: the worker and its supervisor, by SIGSTOP
+slow           a worker is given a tenth of a core for 30 s
 delay          every packet takes 150 ms longer, for 15 s
 loss           every tenth packet is lost, for 15 s
 cut            a host reaches nobody for 60 s
@@ -41,13 +43,13 @@ from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import FolderTail, Journal
 from unstall.runs import RunFolder
 
-KINDS = ("kill", "stop", "coordinator", "terminate", "slow", "delay", "loss", "cut")
+KINDS = ("kill", "stop", "coordinator", "terminate", "freeze", "slow", "delay", "loss", "cut")
 OUT = Path("benchmarks/results/workers.json")
 PORT = 8476
 BEGINS_WITHIN_S = 300.0
 STEPS_BETWEEN = (3, 12)
 PAST = 3  # steps that the training must get further
-LASTS_S = {"slow": 15.0, "delay": 15.0, "loss": 15.0, "cut": 60.0}
+LASTS_S = {"freeze": 60.0, "slow": 30.0, "delay": 15.0, "loss": 15.0, "cut": 60.0}
 QUOTA = Path("/sys/fs/cgroup/cpu")
 SETTINGS = [
     "--model=ssd_tiny", "--backend=jax", "--shapes=64", "--validation-share=0", "--batch-size=4", "--epochs=100000",
@@ -68,6 +70,7 @@ class Suffered:
     named_s: float | None  # until a supervisor said so; None: nobody had to
     got_on_s: float | None
     named: str  # what was said first
+    load: float  # of the machine that all hosts are on, when it came
 
 
 class Cluster:
@@ -160,7 +163,7 @@ def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) ->
     begun_at = cluster.step()
     wait_for(lambda: cluster.step() >= begun_at + chance.randint(*STEPS_BETWEEN), most_s)
     worker = 0 if kind == "coordinator" else chance.randrange(1, cluster.hosts.count)
-    step, at = cluster.step(), time.time()
+    step, at, load = cluster.step(), time.time(), round(os.getloadavg()[0], 1)
 
     def is_over() -> bool:
         return cluster.has_ended or cluster.step() >= step + PAST
@@ -178,7 +181,7 @@ def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) ->
     named = words_of(said[0]) if said else ""
     return Suffered(
         kind, cluster.hosts.count, worker, step, outcome, round(said[0].at - at, 1) if said else None,
-        round(got_on, 1) if outcome == "survived" else None, named,
+        round(got_on, 1) if outcome == "survived" else None, named, load,
     )  # fmt: skip
 
 
@@ -193,6 +196,10 @@ def befalling(cluster: Cluster, kind: str, worker: int) -> Iterator[None]:
         with slowed(pid):
             yield
         return
+    elif kind == "freeze":
+        with frozen([cluster.supervisors[worker].pid, pid]):
+            yield
+        return
     elif kind == "delay":
         wire.delay_s = 0.15
     elif kind == "loss":
@@ -203,6 +210,17 @@ def befalling(cluster: Cluster, kind: str, worker: int) -> Iterator[None]:
         yield
     finally:
         wire.mend()
+
+
+@contextmanager
+def frozen(pids: list[int]) -> Iterator[None]:
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 @contextmanager
@@ -233,7 +251,7 @@ def words_of(event: Event) -> str:
 # --- all of it ---
 
 
-def measure(count: int, hosts: int, kinds: list[str], seed: int, most_s: float, keep: Callable[[Suffered], None]) -> None:
+def measure(numbers: range, hosts: int, kinds: list[str], seed: int, most_s: float, keep: Callable[[Suffered], None]) -> None:
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="unstall-workers-") as folder, Hosts(hosts).up() as network:
         cluster = Cluster(network, Path(folder))
@@ -242,7 +260,7 @@ def measure(count: int, hosts: int, kinds: list[str], seed: int, most_s: float, 
             if not wait_for(lambda: cluster.step() > 0, BEGINS_WITHIN_S):
                 said = "\n".join(path.read_text()[-1500:] for path in sorted(Path(folder).glob("said-*.txt")))
                 raise SystemExit(f"The training on {hosts} hosts did not begin:\n{said}")
-            for number in range(count):
+            for number in numbers:
                 suffered = suffer(cluster, kinds[number % len(kinds)], chance, most_s)
                 keep(suffered)
                 if suffered.outcome != "survived":
@@ -268,14 +286,15 @@ def _median(seconds: list[float]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=100, help="of faults, over all numbers of hosts")
+    parser.add_argument("--count", type=int, default=100, help="of faults, over all numbers of hosts and all calls")
     parser.add_argument("--hosts", default="2,4")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--seconds-each", type=float, default=300.0, help="after which a training that does not get on is hung")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
     wishes = parser.parse_args()
-    numbers, results = [int(each) for each in wishes.hosts.split(",")], []
+    numbers = [int(each) for each in wishes.hosts.split(",")]
+    results = json.loads(wishes.out.read_text())["faults"] if wishes.out.exists() else []
 
     def keep(suffered: Suffered) -> None:
         results.append(asdict(suffered))
@@ -287,7 +306,10 @@ def main() -> int:
     try:
         for place, hosts in enumerate(numbers):
             count = wishes.count * (place + 1) // len(numbers) - wishes.count * place // len(numbers)
-            measure(count, hosts, wishes.kinds.split(","), wishes.seed + place, wishes.seconds_each, keep)
+            done = sum(each["hosts"] == hosts for each in results)
+            if done < count:
+                seed = wishes.seed + 1000 * hosts + done
+                measure(range(done, count), hosts, wishes.kinds.split(","), seed, wishes.seconds_each, keep)
     except NotPermitted as error:
         print(f"Not permitted here: {error}", file=sys.stderr)
         return 2

@@ -45,6 +45,12 @@ def versions() -> dict[str, str]:
     return {"python": python, **{package: version_of(package) for package in PACKAGES}}
 
 
+def load() -> None:
+    """What `join` needs. It may take long on a machine that has much to do, so that it is done before they meet: who has met
+    waits for nobody any more."""
+    from unstall.backends import meeting_jax  # noqa: F401
+
+
 def join(who: Membership, met: Met) -> Channel:
     """After they have met, before anything is computed."""
     from unstall.backends import meeting_jax

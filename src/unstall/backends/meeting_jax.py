@@ -17,7 +17,7 @@ from jax._src.lib import _jax
 from unstall.scale.membership import Membership
 from unstall.scale.rendezvous import Met, is_loopback, port_of
 
-JOIN_S = 120  # for all to come: they have met already, and are only a moment apart
+JOIN_S = 60  # for all to come: they have met already, and are only a moment apart
 # How long a process may be silent before the others are ended: by this one learns of a machine that went without a word, or
 # of a cut line. One that is only slow must not be taken for it.
 SILENT_S = 40

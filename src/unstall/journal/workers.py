@@ -6,6 +6,7 @@ Standard library only, syntax of Python 3.9, as all of the journal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Optional
 
 from unstall.journal.base import Event
 
@@ -20,7 +21,9 @@ class WorkerJoined(Event):
     pid: int = 0
     coordinator: str = ""  # host:port of worker 0
     seconds: float = 0.0  # that it waited for the others
-    met_at: float = 0.0  # its wall clock when all had come: the same moment for each, so clocks can be held against each other
+    met_at: float = 0.0  # its wall clock when all had come
+    ahead_s: Optional[float] = None  # its clock against that of worker 0, when they met; None: it is worker 0, or nobody knows
+    ahead_error_s: float = 0.0  # within which that is known: half the time that words took there and back
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,20 @@ class OthersLost(Event):
     of: int = 1
     step: int = 0
     error: str = ""  # in the words of whoever carries their numbers
+    gone: list[int] = field(default_factory=list)  # numbers of those whose process is known to be no more, the first first
+    silent: list[int] = field(default_factory=list)  # of those of whom nothing was heard any more
 
 
 @dataclass(frozen=True)
 class OthersSilent(Event):
-    """Nothing was heard of other workers for some seconds, in which no step was made: said by a worker that waits for them."""
+    """Nothing was heard of other workers for some seconds, in which no step was made, or their process is no more: told by a
+    worker when it changes."""
 
     worker: int = 0  # that noticed
     of: int = 1
-    silent: list[int] = field(default_factory=list)  # numbers of those; empty: all are heard again
+    silent: list[int] = field(default_factory=list)  # numbers of those; empty: none, or all are heard again
+    gone: list[int] = field(default_factory=list)  # those whose connection has ended: so has their process
+    hosts: list[str] = field(default_factory=list)  # of those that are silent
     seconds: float = 0.0  # since the last sign of life of the one that has been silent the longest
     step: int = 0
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from unstall.scale.lifeline import Lifeline
 from unstall.scale.membership import Membership
 
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
@@ -35,9 +36,15 @@ class OthersLeft(Exception):
 
 
 class Company:
-    def __init__(self, who: Membership, channel: Channel | None = None, alive: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        who: Membership,
+        channel: Channel | None = None,
+        alive: Callable[[], None] = lambda: None,
+        lifeline: Lifeline | None = None,
+    ) -> None:
         """`alive` is called again and again while others are waited for; what it raises ends the waiting."""
-        self.who = who
+        self.who, self.lifeline = who, lifeline
         self._channel, self._alive = channel, alive
         self._asked = 0
 

@@ -1,12 +1,12 @@
 """Where the workers of a run meet before any framework takes over: worker 0 listens at the coordinator's port, the others come.
 
-    worker k ── {"worker": 1, "of": 4, "host": …, "pid": …, "card": …} ──▶ worker 0
-             ◀── {"go": [the hosts of all], "agreed": …}, when all have come; or {"refused": why} ──
+    worker k ── {"worker": 1, "of": 4, "host": …, "pid": …, "card": …, "at": …} ──▶ worker 0
+             ◀── {"go": [the hosts of all], "agreed": …, "clock": …}, when all have come; or {"refused": why} ──
 
 Frameworks meet by themselves, too, but wait without a word for whoever does not come, end the process with an abort when
 their time is up, and crash where the port is taken. Here it is known who is missing and who came with other versions, all agree
-on what they will do, and a worker that was started again meets the others' new lives and never their old ones. Standard
-library only.
+on what they will do, and a worker that was started again meets the others' new lives and never their old ones. The connections
+stay, as a lifeline (lifeline.py). Standard library only.
 """
 
 from __future__ import annotations
@@ -58,6 +58,17 @@ class Met:
     seconds: float
     at: float  # wall clock when all had come
     agreed: Card
+    connections: dict[int, socket.socket] = field(default_factory=dict, compare=False)  # to worker 0; of that, to all others
+    clock: Clock | None = None  # None: it is the first, or does not know
+
+
+@dataclass(frozen=True)
+class Clock:
+    """By how much the clock of this machine is ahead of that of worker 0, known within `error_s`: by when each said and heard
+    what they had to say; the way there and back lies between."""
+
+    ahead_s: float
+    error_s: float
 
 
 Waiting = Callable[[Awaited], None]  # called now and then; what it raises ends the waiting
@@ -85,6 +96,7 @@ class _Came:
     connection: socket.socket
     said: bytes = b""
     hello: Card = field(default_factory=dict)  # once it was said
+    heard_at: float = 0.0  # wall clock, the same
 
 
 class _Host:
@@ -151,7 +163,9 @@ class _Host:
             _send(came.connection, {"refused": why})
             self._refuse_all(why)
             raise WrongInput(why)
-        came.hello = {**hello, "worker": number}
+        for old in [each for each in self._came.values() if each.hello.get("worker") == number]:
+            self._let_go(old)
+        came.hello, came.heard_at = {**hello, "worker": number}, time.time()
         return None
 
     def _why_not(self, number: int, hello: Card) -> str:
@@ -159,7 +173,7 @@ class _Host:
         if hello["of"] != self._who.workers or not 0 < number < self._who.workers:
             return f"{guest} is one of {hello['of']}; expected a number from 1 to {self._who.workers - 1} of {self._who.workers}."
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
-        if twin is not None:
+        if twin is not None and not _is_next_life(twin, hello):
             return f"{guest} is there twice: also as process {twin['pid']} on {twin['host']}."
         difference = differing(self._card["same"], hello["card"]["same"])
         return f"{guest} differs from worker 0: {difference}." if difference else ""
@@ -180,11 +194,18 @@ class _Host:
         address = str(guests[0].connection.getsockname()[0]).removeprefix("::ffff:")
         agreed = self._agree([self._card, *(came.hello["card"] for came in guests)])
         for came in guests:
-            _send(came.connection, {"go": hosts, "agreed": agreed})
+            _send(came.connection, {"go": hosts, "agreed": agreed, "clock": [came.heard_at, time.time()]})
         at = time.time()
         for came in self._came.values():
-            came.connection.close()
-        return Met(hosts, address, time.monotonic() - began, at, agreed)
+            if not came.hello:
+                came.connection.close()
+        connections = {int(came.hello["worker"]): came.connection for came in guests}
+        return Met(hosts, address, time.monotonic() - began, at, agreed, connections)
+
+
+def _is_next_life(one: Card, other: Card) -> bool:
+    """Both were started by the same supervisor, so that the first is dead: its end may have been lost with the line to it."""
+    return bool(one.get("started_by")) and all(one.get(name) == other.get(name) for name in ("host", "started_by"))
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -202,7 +223,10 @@ def _listening(host: str, port: int) -> socket.socket:
 class _Guest:
     def __init__(self, who: Membership, card: Card) -> None:
         self._who = who
-        self._hello = {"worker": who.worker, "of": who.workers, "host": socket.gethostname(), "pid": os.getpid(), "card": card}
+        self._hello = {
+            "worker": who.worker, "of": who.workers, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
+            "started_by": os.getppid(),
+        }  # fmt: skip
 
     def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> Met:
         why = ""
@@ -223,31 +247,52 @@ class _Guest:
 
     def _asked(self, waiting: Waiting, began: float, most_wait_s: float) -> Met | None:
         """None: worker 0 went away."""
-        with socket.create_connection(port_of(self._who), timeout=5.0) as connection:
-            if connection.getsockname() == connection.getpeername():
-                return None  # nobody listens yet, and the port that we were lent to call from is the very same
-            _send(connection, self._hello)
-            connection.settimeout(LOOK_EVERY_S)
-            said = b""
-            while b"\n" not in said:
-                waited = time.monotonic() - began
-                if waited > most_wait_s:
-                    raise PeersLost(f"after {waited:.0f} s not all have come")
-                waiting(Awaited(waited, ()))
-                try:
-                    more = connection.recv(65536)
-                except TimeoutError:
-                    continue
-                if not more:
-                    return None
-                said += more
-            answer = _understood(said)
-            if answer is None:
-                return None  # an old life of worker 0 may still listen there, with its framework's own language
-            if "refused" in answer:
-                raise WrongInput(str(answer["refused"]))
-            address = str(connection.getsockname()[0]).removeprefix("::ffff:")
-            return Met(tuple(answer["go"]), address, time.monotonic() - began, time.time(), answer["agreed"])
+        connection = socket.create_connection(port_of(self._who), timeout=5.0)
+        met = None
+        try:
+            if connection.getsockname() != connection.getpeername():  # nobody listens yet, and we were lent the very same port
+                met = self._answered(connection, waiting, began, most_wait_s)
+        finally:
+            if met is None:
+                connection.close()
+        return met
+
+    def _answered(self, connection: socket.socket, waiting: Waiting, began: float, most_wait_s: float) -> Met | None:
+        asked_at = time.time()
+        _send(connection, self._hello)
+        connection.settimeout(LOOK_EVERY_S)
+        said = b""
+        while b"\n" not in said:
+            waited = time.monotonic() - began
+            if waited > most_wait_s:
+                raise PeersLost(f"after {waited:.0f} s not all have come")
+            waiting(Awaited(waited, ()))
+            try:
+                more = connection.recv(65536)
+            except TimeoutError:
+                continue
+            if not more:
+                return None
+            said += more
+        answered_at = time.time()
+        answer = _understood(said)
+        if answer is None:
+            return None  # an old life of worker 0 may still listen there, with its framework's own language
+        if "refused" in answer:
+            raise WrongInput(str(answer["refused"]))
+        address = str(connection.getsockname()[0]).removeprefix("::ffff:")
+        clock = _clock(asked_at, answer.get("clock"), answered_at)
+        waited = time.monotonic() - began
+        return Met(tuple(answer["go"]), address, waited, answered_at, answer["agreed"], {0: connection}, clock)
+
+
+def _clock(asked_at: float, there: list[float] | None, answered_at: float) -> Clock | None:
+    """`there`: when worker 0 heard us, and when it answered, by its own clock."""
+    if there is None:
+        return None
+    heard_at, sent_at = there
+    ahead = ((asked_at - heard_at) + (answered_at - sent_at)) / 2
+    return Clock(ahead, abs((answered_at - asked_at) - (sent_at - heard_at)) / 2)
 
 
 # --- what both do ---

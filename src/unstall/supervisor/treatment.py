@@ -16,6 +16,7 @@ from unstall.journal.events import (
     LossDiverged,
     MemoryExhausted,
     OthersLost,
+    OthersSilent,
     PlanMade,
     ProcessEnded,
     RunStarted,
@@ -112,8 +113,9 @@ def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> F
     if number in CRASHES and full is not None:
         return patient.has(Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was full.", full)
     if number == signals.SIGABRT and not patient.is_alone:
-        lost = f"{patient.name} was ended by its framework in step {step:,}, as when another is gone or cannot be reached."
-        return patient.has(Kind.DIED, step, lost, *told)
+        who = who_was_lost(patient.journal)
+        why = f", as {who}" if who else ", as when another is gone or cannot be reached"
+        return patient.has(Kind.DIED, step, f"{patient.name} was ended by its framework in step {step:,}{why}.", *told)
     return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
 
 
@@ -155,8 +157,20 @@ def _without_others(patient: Patient, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
     lost = patient.journal.last(OthersLost)
     said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
-    happened = f"{patient.name} lost the others in step {step:,}: one of them is gone, or cannot be reached."
-    return patient.has(Kind.DIED, step, happened, *([said] if said else []))
+    who = who_was_lost(patient.journal) or "one of them is gone, or cannot be reached"
+    return patient.has(Kind.DIED, step, f"{patient.name} lost the others in step {step:,}: {who}.", *([said] if said else []))
+
+
+def who_was_lost(journal: Journal) -> str:
+    """By what the workers heard of each other up to the end; empty: they did not notice."""
+    told = max(
+        (each for each in (journal.last(OthersLost), journal.last(OthersSilent)) if each), key=lambda each: each.at, default=None
+    )
+    if told is not None and told.gone:
+        return f"worker {told.gone[0]} of {told.of} is gone"
+    if told is not None and told.silent:
+        return f"nothing was heard any more of worker {', '.join(map(str, told.silent))} of {told.of}"
+    return ""
 
 
 def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:

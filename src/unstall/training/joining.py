@@ -8,14 +8,16 @@ import time
 from typing import Any
 
 from unstall.backends import meeting
-from unstall.journal.events import WorkerJoined, WorkersAwaited
+from unstall.journal.events import OthersLost, OthersSilent, WorkerJoined, WorkersAwaited
 from unstall.report.training_line import say
 from unstall.scale import rendezvous
 from unstall.scale.company import Company
+from unstall.scale.lifeline import Lifeline, News
 from unstall.scale.membership import Membership
-from unstall.scale.rendezvous import Awaited
+from unstall.scale.rendezvous import Awaited, Met
 from unstall.settings import Settings, as_plain, changed
 from unstall.training import telling
+from unstall.training.endings import OTHERS_LOST
 from unstall.training.interruption import Interrupted, Interruption
 from unstall.training.parentage import end_with_parent
 
@@ -33,8 +35,12 @@ def joined(who: Membership, settings: Settings, interruption: Interruption) -> t
     if who.is_alone:
         return Company(who), settings
     end_with_parent()
+    meeting.load()
     met = rendezvous.meet(who, card(settings), agreed, Patience(who))
+    watched = Watched(who, met)
+    lifeline = Lifeline(who.worker, met.connections, watched, telling.steps_done).start()
     channel = meeting.join(who, met)
+    watched.is_joining = False
     interruption.listen_again()
     event = WorkerJoined(
         at=time.time(),
@@ -45,6 +51,8 @@ def joined(who: Membership, settings: Settings, interruption: Interruption) -> t
         coordinator=who.coordinator,
         seconds=met.seconds,
         met_at=met.at,
+        ahead_s=met.clock.ahead_s if met.clock else None,
+        ahead_error_s=met.clock.error_s if met.clock else 0.0,
     )
     telling.tell(event)
 
@@ -53,7 +61,34 @@ def joined(who: Membership, settings: Settings, interruption: Interruption) -> t
         if interruption.is_asked:
             raise Interrupted
 
-    return Company(who, channel, alive), changed(settings, met.agreed)
+    return Company(who, channel, alive, lifeline), changed(settings, met.agreed)
+
+
+class Watched:
+    """Tells whoever is not heard any more."""
+
+    def __init__(self, who: Membership, met: Met) -> None:
+        self._who, self._met = who, met
+        self.is_joining = True
+
+    def __call__(self, news: News) -> None:
+        who, hosts = self._who, [self._met.hosts[worker] for worker in news.silent]
+        silent, gone = list(news.silent), list(news.gone)
+        event = OthersSilent(
+            at=time.time(), worker=who.worker, of=who.workers, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
+            step=telling.steps_done(),
+        )  # fmt: skip
+        telling.tell(event)
+        if news.gone and self.is_joining:
+            self._leave(gone)
+
+    def _leave(self, gone: list[int]) -> None:
+        """One that has met us and is gone will not join: the framework would wait for it for a minute, below Python. Nothing was
+        computed yet that could be lost."""
+        error = f"worker {gone[0]} ended before all had joined"
+        telling.tell(OthersLost(at=time.time(), worker=self._who.worker, of=self._who.workers, error=error, gone=gone))
+        say(f"unstall: [worker {self._who.worker}] {error}")
+        os._exit(OTHERS_LOST)
 
 
 def card(settings: Settings) -> dict[str, Any]:

@@ -104,6 +104,12 @@ def failed(error: BaseException) -> None:
         current.shield.call("trainer", device_facts.tell_memory, current)
 
 
+def steps_done() -> int:
+    """Of this fit."""
+    current = probe.current()
+    return 0 if current is None else current.train.done
+
+
 def alive() -> None:
     """Something was done, if not a step."""
     current = probe.current()

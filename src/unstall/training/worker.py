@@ -26,6 +26,7 @@ from unstall.report.training_line import say
 from unstall.runs import RunFolder
 from unstall.scale import membership
 from unstall.scale.company import Company, OthersLeft
+from unstall.scale.lifeline import News
 from unstall.scale.membership import Membership
 from unstall.scale.rendezvous import AddressTaken, PeersLost
 from unstall.settings import Settings, from_plain
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from unstall.training.beginning import Begun
 
 LONGEST_MESSAGE = 2000
+NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we have
 
 
 def work(run: RunFolder, is_quiet: bool) -> int:
@@ -155,8 +157,14 @@ class Worker:
 
     def _without_others(self, error: BaseException) -> Ending:
         step = 0 if self.begun is None else self.begun.at.step
+        lifeline = self.company.lifeline
+        news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else News()
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
-        telling.tell(OthersLost(at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500]))
+        event = OthersLost(
+            at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
+            silent=list(news.silent),
+        )  # fmt: skip
+        telling.tell(event)
         return OTHERS_LOST
 
     def say(self, text: str) -> None:

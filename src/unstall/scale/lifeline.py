@@ -1,0 +1,159 @@
+"""What the workers of a run hear of each other while they train: a word each second, over the connections by which they met.
+
+    worker k ── {} ──▶ worker 0
+             ◀── {"silent": [2], "gone": [3]} ──
+
+Frameworks have heartbeats of their own, but wait for most of a minute, and then end everybody without a word about who it was.
+This ends nobody. It tells whose machine or line has fallen silent while no step is made, and whose process is gone; the first
+worker hears all others, and tells them what it hears. A step that was made is a sign of life of everybody, as all take part in
+it. A thread of its own, standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SAY_EVERY_S = 1.0
+SILENT_S = 8.0  # a machine that has too much to do is late by seconds, too
+OWN_PAUSE_S = 3.0  # between two rounds of ours: this process was kept from running, and cannot say who else was
+LONGEST_LINE = 65536
+
+
+@dataclass(frozen=True)
+class News:
+    """Who is not heard any more: numbers of workers."""
+
+    silent: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()  # in the order in which they went
+    seconds: float = 0.0  # since the last sign of life of whoever has been silent the longest
+
+
+@dataclass
+class _Line:
+    connection: socket.socket
+    heard_at: float
+    said: bytes = b""
+    is_ended: bool = False
+
+
+@dataclass
+class _Told:
+    """What the first worker has told us of the others."""
+
+    silent: list[int] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+
+
+class Lifeline:
+    def __init__(
+        self, worker: int, connections: Mapping[int, socket.socket], tell: Callable[[News], None], steps: Callable[[], int]
+    ) -> None:
+        """`tell` is called from a thread, when who is silent or gone has changed; `steps` says how many were made up to now."""
+        self._worker, self._tell, self._steps = worker, tell, steps
+        now = time.monotonic()
+        self._lines = {number: _Line(connection, now) for number, connection in connections.items()}
+        self._selector = selectors.DefaultSelector()
+        for number, line in self._lines.items():
+            line.connection.setblocking(False)
+            self._selector.register(line.connection, selectors.EVENT_READ, number)
+        self._gone: list[int] = []
+        self._from_first = _Told()
+        self._made, self._moved_at, self._round_at = steps(), now, now
+        self.news = News()
+        self._thread = threading.Thread(target=self._live, name="unstall-lifeline", daemon=True)
+
+    def start(self) -> Lifeline:
+        self._thread.start()
+        return self
+
+    def newest(self, within_s: float) -> News:
+        """Who is gone or silent; if nobody is yet, so long is waited for it: a framework may notice before we do."""
+        until = time.monotonic() + within_s
+        while not (self.news.gone or self.news.silent) and time.monotonic() < until:
+            time.sleep(0.02)
+        return self.news
+
+    # --- the thread ---
+
+    def _live(self) -> None:
+        while any(not line.is_ended for line in self._lines.values()):
+            self._say()
+            self._hear()
+            self._judge(time.monotonic())
+
+    def _say(self) -> None:
+        plain = {"silent": list(self.news.silent), "gone": list(self.news.gone)} if self._worker == 0 else {}
+        words = json.dumps(plain).encode() + b"\n"
+        for line in self._lines.values():
+            if not line.is_ended:
+                try:
+                    line.connection.send(words)
+                except OSError:
+                    continue  # it does not take any more, or is gone, which is heard
+
+    def _hear(self) -> None:
+        """Until it is time to say something again, or somebody is gone, which is worth a word at once."""
+        until = time.monotonic() + SAY_EVERY_S
+        while (left := until - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                if not self._hear_one(key.data):
+                    return
+            if not self._selector.get_map():
+                return
+
+    def _hear_one(self, number: int) -> bool:
+        """False: it is gone."""
+        line = self._lines[number]
+        try:
+            said = line.connection.recv(LONGEST_LINE)
+        except BlockingIOError:
+            return True
+        except OSError:
+            said = b""
+        if not said:
+            line.is_ended = True
+            self._gone.append(number)
+            self._selector.unregister(line.connection)
+            line.connection.close()
+            return False
+        line.heard_at = time.monotonic()
+        *whole, line.said = (line.said + said).split(b"\n")
+        line.said = line.said[-LONGEST_LINE:]
+        if whole and number == 0:
+            self._from_first = _understood(whole[-1]) or self._from_first
+        return True
+
+    def _judge(self, now: float) -> None:
+        made = self._steps()
+        if made != self._made:
+            self._made, self._moved_at = made, now
+        if now - self._round_at > OWN_PAUSE_S:
+            self._moved_at = now
+        self._round_at = now
+        news = self._as_it_is(now)
+        if (news.silent, news.gone) != (self.news.silent, self.news.gone):
+            self.news = news
+            self._tell(news)
+
+    def _as_it_is(self, now: float) -> News:
+        waited = {number: now - max(line.heard_at, self._moved_at) for number, line in self._lines.items() if not line.is_ended}
+        silent = {number: seconds for number, seconds in waited.items() if seconds >= SILENT_S}
+        if now - self._moved_at >= SILENT_S and 0 not in silent:
+            silent.update({number: now - self._moved_at for number in self._from_first.silent if number != self._worker})
+        gone = [*self._gone, *(number for number in self._from_first.gone if number not in {*self._gone, self._worker})]
+        return News(tuple(sorted(set(silent) - set(gone))), tuple(gone), max(silent.values(), default=0.0))
+
+
+def _understood(words: bytes) -> _Told | None:
+    try:
+        plain: Any = json.loads(words)
+        return _Told([int(each) for each in plain["silent"]], [int(each) for each in plain["gone"]])
+    except (ValueError, TypeError, KeyError):
+        return None  # none of ours
