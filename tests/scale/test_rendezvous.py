@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import threading
 import time
@@ -101,6 +103,57 @@ def test_all_agree_on_what_the_first_makes_of_all_wishes(port: int) -> None:
     workers = [Worker(0, 3, port), Worker(1, 3, port, {**CARD, "wishes": 4}), Worker(2, 3, port)]
     met = [worker.ended().met for worker in workers]
     assert [each.agreed for each in met if each is not None] == [{"wishes": 4}] * 3
+
+
+def test_the_next_life_of_a_worker_takes_the_place_of_one_whose_end_was_lost_with_the_line(port: int) -> None:
+    """Both were started by the same supervisor, so that the first must be dead."""
+    first = Worker(0, 3, port)
+    held = said_by_hand(port, 1, started_by=os.getppid())
+    time.sleep(0.2)
+    second = Worker(1, 3, port)
+    assert held.recv(1) == b"", "it is let go"
+    workers = (first, second, Worker(2, 3, port))
+    met = [worker.ended().met for worker in workers]
+    assert all(each is not None for each in met), [worker.error for worker in workers]
+
+
+def test_two_of_one_number_that_somebody_else_has_started_are_refused(port: int) -> None:
+    first = Worker(0, 3, port)
+    held = said_by_hand(port, 1, started_by=1)
+    time.sleep(0.2)
+    second = Worker(1, 3, port)
+    assert isinstance(first.ended().error, WrongInput) and isinstance(second.ended().error, WrongInput)
+    assert "is there twice: also as process 1 on" in str(first.error)
+    held.close()
+
+
+def said_by_hand(port: int, worker: int, **more: Any) -> socket.socket:
+    """A worker that has come, and of which nothing is heard any more."""
+    for _ in range(100):
+        try:
+            connection = socket.create_connection(("127.0.0.1", port))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    hello = {"worker": worker, "of": 3, "host": socket.gethostname(), "pid": 1, "card": CARD, **more}
+    connection.sendall(json.dumps(hello).encode() + b"\n")
+    return connection
+
+
+def test_they_know_how_far_their_clocks_are_apart_and_how_well(port: int) -> None:
+    first, second = Worker(0, 2, port), Worker(1, 2, port)
+    assert first.ended().met is not None and first.met.clock is None
+    clock = second.ended().met.clock if second.met else None
+    assert clock is not None and abs(clock.ahead_s) <= clock.error_s + 0.001 and clock.error_s < 1.0
+
+
+def test_connections_stay_for_whoever_wants_to_hear_of_the_others(port: int) -> None:
+    first, second = Worker(0, 2, port).ended, Worker(1, 2, port)
+    met = second.ended().met, first().met
+    assert met[0] is not None and met[1] is not None
+    met[0].connections[0].sendall(b"x")
+    met[1].connections[1].setblocking(True)
+    assert met[1].connections[1].recv(1) == b"x"
 
 
 def test_one_of_another_number_of_workers_is_refused(port: int) -> None:
