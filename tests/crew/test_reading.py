@@ -65,6 +65,23 @@ def test_a_training_of_ours_with_a_folder_for_each_further_worker(tmp_path: Path
     assert [(member.run, member.worker) for member in members_of(run)] == [("run", 0), ("run/workers/1", 1)]
 
 
+def test_a_machine_with_several_further_workers_has_them_in_the_folder_of_its_first(tmp_path: Path) -> None:
+    run = written_worker(tmp_path, 0, REDUCES, name="run")
+    for worker in (1, 2, 10):
+        written_worker(run.path / "workers", worker, REDUCES, name=str(worker))
+    written_worker(run.path / "workers" / "2" / "workers", 3, LOADS, name="3")
+    assert [member.run for member in members_of(run)] == [
+        "run", "run/workers/1", "run/workers/2", "run/workers/2/workers/3", "run/workers/10",
+    ]  # fmt: skip
+
+
+def test_a_machine_without_the_first_worker_has_the_journals_of_its_own(tmp_path: Path) -> None:
+    written_worker(tmp_path / "run" / "workers", 2, REDUCES, name="2")
+    written_worker(tmp_path / "run" / "workers" / "2" / "workers", 3, LOADS, name="3")
+    found = found_runs([str(tmp_path / "run")])
+    assert [member.worker for member in read_members(found)] == [2, 3]
+
+
 def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unstall.crew.few.READ_WHOLE_UP_TO", 11)
     for worker in range(12):

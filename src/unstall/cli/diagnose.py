@@ -48,9 +48,9 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
 
 
 def _holds_several(run: RunFolder) -> bool:
-    from unstall.crew.reading import INSIDE_FILES, WORKER_FOLDERS, members_of
+    from unstall.crew.reading import INSIDE_FILES, members_of, worker_folders
 
-    may = len(list(run.path.glob(INSIDE_FILES))) > 1 or any(run.path.glob(WORKER_FOLDERS))
+    may = len(list(run.path.glob(INSIDE_FILES))) > 1 or bool(worker_folders(run))
     return may and len(members_of(run)) > 1
 
 

@@ -2,6 +2,9 @@
 
 Two runs that merely go at the same speed end their steps a constant time apart, too. They are told from workers in lock-step by
 what disturbs them: a step that takes long on one takes long on all, so that the difference stays while the pace does not.
+
+Workers of `unstall train` have also asked each other for the time when they met, which is exact to the length of a word's way.
+But a clock may be set right while they train: so that counts where steps show nothing, or not yet.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import bisect
 from dataclasses import dataclass
 from statistics import median
 
-from unstall.journal.events import StepsEnded
+from unstall.journal.events import Event, StepsEnded, WorkerJoined
 from unstall.journal.reader import Journal
 
 LEAST_STEPS = 12  # that both have told
@@ -25,9 +28,9 @@ class Offset:
 
     seconds: float
     error_s: float
-    steps: int
-    events: tuple[StepsEnded, StepsEnded]
-    is_locked: bool  # both are disturbed alike: they wait for each other in each step
+    steps: int  # by which it is known; none: by what they said when they met
+    events: tuple[Event, ...]
+    is_locked: bool  # they are of one training: they have met, or both are disturbed alike, as they wait in each step
 
 
 def offset(one: Journal, other: Journal) -> Offset | None:
@@ -37,7 +40,19 @@ def offset(one: Journal, other: Journal) -> Offset | None:
     told = {event.last for event in first}
     pairs = [(event, at) for event in second if (at := _moment(first, event.last)) is not None]
     exact = _compared(first, [(event, at) for event, at in pairs if event.last in told])
-    return exact if exact is not None and exact.is_locked else _compared(first, pairs)
+    by_steps = exact if exact is not None and exact.is_locked else _compared(first, pairs)
+    return by_steps if by_steps is not None and by_steps.is_locked else _when_they_met(one, other) or by_steps
+
+
+def _when_they_met(one: Journal, other: Journal) -> Offset | None:
+    """Each has asked the first worker for the time."""
+    first, second = one.last(WorkerJoined), other.last(WorkerJoined)
+    if first is None or second is None or first.coordinator != second.coordinator or first.worker == second.worker:
+        return None
+    ahead = [0.0 if joined.worker == 0 else joined.ahead_s for joined in (first, second)]
+    if ahead[0] is None or ahead[1] is None:
+        return None
+    return Offset(ahead[1] - ahead[0], first.ahead_error_s + second.ahead_error_s, 0, (first, second), is_locked=True)
 
 
 def _compared(first: list[StepsEnded], pairs: list[tuple[StepsEnded, float]]) -> Offset | None:

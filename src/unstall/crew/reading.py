@@ -18,7 +18,8 @@ from unstall.storage import is_bucket
 
 INSIDE_FILES = "events-inside-*.jsonl"
 WATCHER_FILES = "events-watcher-*.jsonl"
-WORKER_FOLDERS = "workers/*"  # of a training of ours, of all but the first worker
+# Of a training of ours, of all but the first worker; of a machine that has several and not the first, in that of its first.
+WORKER_FOLDERS = ("workers/*", "workers/*/workers/*")
 
 
 def found_runs(names: Sequence[str]) -> list[RunFolder]:
@@ -32,13 +33,15 @@ def found_runs(names: Sequence[str]) -> list[RunFolder]:
 
 
 def runs_inside(name: str) -> list[RunFolder]:
-    """Those in a folder that is no run itself; none where it is one."""
+    """Those in a folder that is no run itself; none where it is one. Where the first worker is on another machine, the run has no
+    journal of its own here, but those of its guests."""
     if is_bucket(name):
         return _in_bucket(name)
     folder = Path(name)
     if not ("/" in name or name in {".", ".."}) or not folder.is_dir() or any(folder.glob(JOURNAL_FILES)):
         return []
     inside = [RunFolder(path.resolve()) for path in sorted(folder.iterdir()) if path.is_dir() and any(path.glob(JOURNAL_FILES))]
+    inside = inside or [RunFolder(path.resolve()) for path in worker_folders(RunFolder(folder), "workers/*")]
     if not inside:
         raise NoSuchRun(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
     return inside
@@ -64,7 +67,7 @@ def read_members(found: Iterable[RunFolder], progress: Progress | None = None) -
 
 def members_of(run: RunFolder) -> list[Member]:
     """One, or as many as have told from inside that they are different workers; those of `unstall train` lie in folders in it."""
-    beside = [RunFolder(path) for path in sorted(run.path.glob(WORKER_FOLDERS)) if any(path.glob(JOURNAL_FILES))]
+    beside = [RunFolder(path) for path in worker_folders(run)]
     if beside:
         own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
         return [_member(run, run.name), *own]
@@ -73,6 +76,12 @@ def members_of(run: RunFolder) -> list[Member]:
     if len(workers) < 2:
         return [_member(run, run.name)]
     return _of_one_watcher(run, by_pid)
+
+
+def worker_folders(run: RunFolder, *patterns: str) -> list[Path]:
+    """Those that tell something, beside the run's own."""
+    found = [path for pattern in patterns or WORKER_FOLDERS for path in run.path.glob(pattern) if any(path.glob(JOURNAL_FILES))]
+    return sorted(found, key=lambda path: (len(path.name), path.name))
 
 
 def _member(run: RunFolder, name: str) -> Member:

@@ -7,7 +7,7 @@ from tests.diagnosis.builders import T0, journal
 from unstall.crew.crew import Member
 from unstall.diagnosis.causes import clocks_apart
 from unstall.diagnosis.verdict import Clear, Effect, Found, Unknown
-from unstall.journal.events import MachineSeen, StepsEnded
+from unstall.journal.events import Event, MachineSeen, StepsEnded, WorkerJoined
 
 
 def worker(number: int, ahead_s: float = 0.0, on: MachineSeen | None = None, jolts: bool = True) -> Member:
@@ -26,6 +26,25 @@ def test_found_where_the_first_is_the_one_that_is_off() -> None:
     verdict = clocks_apart.examine_crew(crew(worker(0, 90.0), worker(1), worker(2)))
     assert isinstance(verdict, Found)
     assert verdict.summary.startswith("The clock of worker 0 (host-0) is 90.0 s ahead of that of the others")
+
+
+def met(number: int, ahead_s: float | None, *steps: Event) -> Member:
+    """What it was told of the time when they met, some of its steps."""
+    joined = WorkerJoined(at=T0, worker=number, of=3, coordinator="10.0.0.1:8476", ahead_s=ahead_s, ahead_error_s=0.02)
+    return member(number, journal(joined, *steps), of=3)
+
+
+def test_found_by_what_they_said_when_they_met_before_any_step_was_made() -> None:
+    verdict = clocks_apart.examine_crew(crew(met(0, None), met(1, 40.0), met(2, 0.1)))
+    assert isinstance(verdict, Found)
+    assert verdict.summary == "The clock of worker 1 (host-1) is 40.0 s ahead of that of the others (± 0.0 s)."
+    assert verdict.evidence[0].claim == "when they met, the times that they told each other were 40.0 s apart"
+    off = clocks_apart.examine_crew(crew(met(0, None), met(1, -90.0), met(2, -90.1)))
+    assert isinstance(off, Found) and off.summary.startswith("The clock of worker 0 (host-0) is 90.1 s ahead")
+
+
+def test_a_clock_that_was_set_right_since_they_met_is_clear_by_the_steps() -> None:
+    assert isinstance(clocks_apart.examine_crew(crew(met(0, None, *paced()), met(1, 40.0, *paced()))), Clear)
 
 
 def test_clear_within_what_a_time_server_keeps() -> None:

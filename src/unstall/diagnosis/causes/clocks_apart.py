@@ -11,7 +11,7 @@ How we know
 The runs of several workers are read together (`unstall diagnose RUN RUN…`). In lock-step a step ends on all of them at the
 same moment, so that the difference of the times that they write down for it is the difference of their clocks; how far that
 spreads, and at least the length of a step, is how well it is known. That they are in lock-step shows by what disturbs them:
-it disturbs all alike.
+it disturbs all alike. Workers of `unstall train` ask each other for the time when they meet: that holds until steps show more.
 
 When this is wrong
 ------------------
@@ -91,6 +91,8 @@ def _found(crew: Crew, apart: list[tuple[Member, Offset]], against: Member, is_f
     host = f" ({member.host})" if member.host else ""
     rest = "the others" if is_first or len(crew.members) > 2 else against.name
     claim = f"{told.steps} steps that ended on both at the same moment were written down {abs(told.seconds):.1f} s apart"
+    if not told.steps:
+        claim = f"when they met, the times that they told each other were {abs(told.seconds):.1f} s apart"
     return Found(
         Certainty.CERTAIN,
         f"The clock of {member.name}{host} is {abs(seconds):.1f} s {way} that of {rest} (± {told.error_s:.1f} s).",
