@@ -53,6 +53,7 @@ class Fault:
     checkpoints: tuple[int, ...] = ()  # steps that it can go on from, oldest first
     cores: int = 1  # that the run may use
     is_guest: bool = False  # the first worker, which has the checkpoints, is on another machine
+    helped: frozenset[int] = frozenset()  # attempts of those plans after which the run got on
 
     @property
     def newest_checkpoint(self) -> int:
@@ -63,10 +64,11 @@ class Fault:
         return [plan for plan in self.plans if plan.cause == self.kind and remedy in {"", plan.remedy}]
 
     def times_at_this_place(self, remedy: str = "") -> int:
-        """How often it was tried to get past here, in vain: the newest plans that the run has not got any further with."""
+        """How often it was tried to get past here, in vain: the newest plans that the run has not got any further with. A worker
+        that dies before it has begun is in no step yet: then it counts whether the run got on after them."""
         count = 0
         for plan in reversed(self.before(remedy)):
-            if plan.step < self.step:
+            if plan.step < self.step or plan.attempt in self.helped:
                 break
             count += 1
         return count

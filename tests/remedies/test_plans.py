@@ -101,3 +101,13 @@ def test_a_place_is_the_same_until_the_run_has_got_further() -> None:
     assert of(100, 110).times_at_this_place() == 2  # it did not even get as far again
     assert of(100, 99).times_at_this_place() == 0
     assert of(99, 100).times_at_this_place() == 1
+
+
+def test_a_worker_that_dies_before_it_has_begun_is_at_no_place_that_the_run_got_past() -> None:
+    plans = tuple(
+        made("resume_from_checkpoint", Kind.DIED, step=step, attempt=attempt) for attempt, step in ((1, 50), (2, 80), (3, 0))
+    )
+    at_the_start = fault(Kind.DIED, step=0, plans=plans)
+    assert at_the_start.times_at_this_place() == 3
+    assert replace(at_the_start, helped=frozenset({1, 2})).times_at_this_place() == 1
+    assert replace(at_the_start, helped=frozenset({1, 2, 3})).times_at_this_place() == 0

@@ -85,7 +85,8 @@ class Course:
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[Pending] = []
         self.verified: set[int] = set()
-        self._own, self.teller = own, Teller(own, wishes)
+        self._is_guest = False
+        self.teller = Teller(own, wishes)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()))
         self._mask: set[int] | None = None
         self.notice = Notice()
@@ -96,6 +97,7 @@ class Course:
     def start_workers(self) -> Ward:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.memberships(os.environ, self.settings.workers)
+        self._is_guest = not who[0].is_first
         return Ward(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
     def _start(self, who: Membership, writer: JournalWriter) -> Bedside:
@@ -119,8 +121,8 @@ class Course:
         cores = len(os.sched_getaffinity(0))
         saved = tuple(checkpoints.steps(self.run))
         name = bedside.who.words[0].upper() + bedside.who.words[1:]
-        is_guest = self._own != self.run
-        return Patient(self.settings, bedside.watch.journal, tuple(self.plans), saved, cores, name, is_guest)
+        journal, helped = bedside.watch.journal, frozenset(self.verified)
+        return Patient(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
 
     # --- treating it ---
 

@@ -48,6 +48,7 @@ class Patient:
     cores: int = 1
     name: str = "The worker"  # in sentences; of several, which
     is_guest: bool = False  # the first worker is on another machine
+    helped: frozenset[int] = frozenset()  # attempts of plans after which the run got on
 
     @property
     def is_alone(self) -> bool:
@@ -66,8 +67,9 @@ class Patient:
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MOST_EVIDENCE])
         return Fault(
-            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest
-        )
+            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest,
+            self.helped,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
