@@ -24,9 +24,9 @@ from unstall.journal.events import (
     PlanVerified,
     RunStarted,
     TrainingBegan,
-    WorkerCaughtUp,
     WorkerFaltered,
     WorkerJoined,
+    WorkerRecovered,
 )
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain
@@ -152,7 +152,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
         with stopped_for_most_of_the_time(pids(run)[1]):
             wait_until(lambda: bool(whole(run).of(WorkerFaltered)))
         (faltered,) = whole(run).of(WorkerFaltered)
-        wait_until(lambda: bool(whole(run).of(WorkerCaughtUp)))
+        wait_until(lambda: bool(whole(run).of(WorkerRecovered)))
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)

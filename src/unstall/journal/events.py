@@ -69,7 +69,7 @@ from unstall.journal.training import (
     TrainingEnded,
     UpdateSkipped,
 )
-from unstall.journal.workers import OthersLost, OthersSilent, WorkerCaughtUp, WorkerFaltered, WorkerJoined, WorkersAwaited
+from unstall.journal.workers import OthersLost, OthersMissed, WorkerFaltered, WorkerJoined, WorkerRecovered, WorkersAwaited
 
 # Events are imported from here, wherever they are defined.
 __all__ = [
@@ -78,10 +78,10 @@ __all__ = [
     "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded", "Frame",
     "HoldingsCounted", "HostSampled", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen",
     "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost",
-    "OthersSilent", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
+    "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
     "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied",
     "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
-    "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerCaughtUp", "WorkerFaltered", "WorkerJoined", "WorkerReplaced",
+    "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered", "WorkerReplaced",
     "WorkersAwaited",
 ]  # fmt: skip
 

@@ -51,7 +51,7 @@ class OthersLost(Event):
 
 
 @dataclass(frozen=True)
-class OthersSilent(Event):
+class OthersMissed(Event):
     """Nothing was heard of other workers for some seconds, in which no step was made, or their process is no more: told by a
     worker when it changes."""
 
@@ -85,7 +85,7 @@ class WorkerFaltered(Event):
 
 
 @dataclass(frozen=True)
-class WorkerCaughtUp(Event):
+class WorkerRecovered(Event):
     """A worker that was slow is so no more."""
 
     worker: int = 0

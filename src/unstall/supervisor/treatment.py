@@ -16,7 +16,7 @@ from unstall.journal.events import (
     LossDiverged,
     MemoryExhausted,
     OthersLost,
-    OthersSilent,
+    OthersMissed,
     PlanMade,
     ProcessEnded,
     RunStarted,
@@ -166,7 +166,7 @@ def _without_others(patient: Patient, step: int) -> Fault:
 def who_was_lost(journal: Journal) -> str:
     """By what the workers heard of each other up to the end; empty: they did not notice."""
     told = max(
-        (each for each in (journal.last(OthersLost), journal.last(OthersSilent)) if each), key=lambda each: each.at, default=None
+        (each for each in (journal.last(OthersLost), journal.last(OthersMissed)) if each), key=lambda each: each.at, default=None
     )
     if told is not None and told.gone:
         return f"worker {told.gone[0]} of {told.of} is gone"

@@ -17,7 +17,7 @@ import psutil
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stacks import main_thread, python_frames
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
-from unstall.journal.events import HostSampled, OthersSilent, ProcessEnded, StackSampled, WorkerCaughtUp, WorkerFaltered
+from unstall.journal.events import HostSampled, OthersMissed, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
 from unstall.plans import Fault, Kind
 from unstall.scale import standing
 from unstall.scale.standing import End, Look, Named
@@ -191,7 +191,7 @@ class Ward:
 
     def _look_who_is_silent(self) -> None:
         """The framework will end all of them when it has been so for longer; until then the line may come back."""
-        told = self.lead.watch.journal.last(OthersSilent)
+        told = self.lead.watch.journal.last(OthersMissed)
         if told is None or told.at <= self._heard_until:
             return
         self._heard_until = told.at
@@ -203,7 +203,7 @@ class Ward:
             self._tell_silent(worker, named[worker], told)
         self._silent = set(named)
 
-    def _tell_silent(self, worker: int, host: str, told: OthersSilent) -> None:
+    def _tell_silent(self, worker: int, host: str, told: OthersMissed) -> None:
         why = (
             f"Nothing was heard of worker {worker} of {told.of} ({host}) for {told.seconds:.0f} s, and no step was made: "
             "its machine or its process has stopped, or the line to it is cut."
@@ -234,7 +234,7 @@ class Ward:
             self._tell_slow(slow)
         elif before is not None and self._slowness.slow is None:
             who, seconds = before.bed.who, time.monotonic() - before.told_at
-            self.lead.watch.note(WorkerCaughtUp(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
+            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
 
     def _tell_slow(self, slow: Slow) -> None:
         slow.bed.watch.sample_now()
@@ -282,7 +282,7 @@ def _look_at(bed: Bedside) -> Look:
 
 def are_gone(bed: Bedside) -> bool:
     """Others whose process is known to be no more: there is nothing to wait for."""
-    told = bed.watch.journal.last(OthersSilent)
+    told = bed.watch.journal.last(OthersMissed)
     return told is not None and bool(told.gone)
 
 

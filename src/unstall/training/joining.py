@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from unstall.backends import meeting
-from unstall.journal.events import OthersLost, OthersSilent, WorkerJoined, WorkersAwaited
+from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
 from unstall.report.training_line import say
 from unstall.scale import rendezvous
 from unstall.scale.company import Company
@@ -74,7 +74,7 @@ class Watched:
     def __call__(self, news: News) -> None:
         who, hosts = self._who, [self._met.hosts[worker] for worker in news.silent]
         silent, gone = list(news.silent), list(news.gone)
-        event = OthersSilent(
+        event = OthersMissed(
             at=time.time(), worker=who.worker, of=who.workers, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
             step=telling.steps_done(),
         )  # fmt: skip

@@ -18,8 +18,8 @@ from unstall.journal.events import (
     PhaseBegan,
     PhaseEnded,
     StepsEnded,
-    WorkerCaughtUp,
     WorkerFaltered,
+    WorkerRecovered,
 )
 
 COMPUTES = main(py("train.py", "augment", 50), py("train.py", "<module>", 70))
@@ -210,7 +210,7 @@ def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_un
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.do == ("look",)
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
-    over = WorkerCaughtUp(at=T0 + 60, worker=1, of=2, seconds=10.0)
+    over = WorkerRecovered(at=T0 + 60, worker=1, of=2, seconds=10.0)
     assert isinstance(worker_slow.examine(journal(membership(0), told, over)), Clear)
     assert isinstance(worker_slow.examine(journal(membership(0), replace(told, how="died"))), Unknown)
 

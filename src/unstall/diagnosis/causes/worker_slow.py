@@ -39,7 +39,7 @@ from statistics import median
 from unstall.crew.crew import Crew
 from unstall.crew.pace import Before, Pace, own_of, pace_of, stopped_share
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import Event, MembershipSeen, WorkerCaughtUp, WorkerFaltered
+from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 
 SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more than this share
@@ -84,7 +84,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
     """What the supervisor of several workers has found among them, by the rule below."""
-    if any(event.worker == told.worker for event in journal.since(WorkerCaughtUp, told.at)):
+    if any(event.worker == told.worker for event in journal.since(WorkerRecovered, told.at)):
         return Clear(f"worker {told.worker} was slow, and is so no more")
     claims = [*told.evidence, *([f"it was at {' < '.join(told.stack[:MOST_FRAMES])}"] if told.stack else [])]
     certainty = next((each for each in Certainty if each.word == told.certainty), Certainty.LIKELY)

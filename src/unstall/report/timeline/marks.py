@@ -38,7 +38,7 @@ SHOWN = {
     "ExampleSkipped": ("fault", "an example was skipped", "{file}: {why}"),
     "WorkerReplaced": ("fault", "a worker of the input was replaced", "{why} {file}"),
     "WorkerFaltered": ("fault", "worker {worker} of {of} {how}", "{where} {why}"),
-    "WorkerCaughtUp": ("note", "worker {worker} of {of} keeps up again", ""),
+    "WorkerRecovered": ("note", "worker {worker} of {of} keeps up again", ""),
     "OthersLost": ("fault", "worker {worker} of {of} lost the others", "{error}"),
     "KernelSpoke": ("fault", "the kernel killed a process", "{line}"),
     "ErrorRaised": ("error", "{kind}", "{message}"),
