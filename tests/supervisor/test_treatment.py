@@ -9,7 +9,16 @@ import pytest
 from tests.remedies.builders import T0, began, fault, host, made
 from unstall.diagnosis.diagnose import Diagnosis, Finding, diagnose
 from unstall.diagnosis.verdict import Certainty, Evidence, Found
-from unstall.journal.events import ErrorRaised, Event, MemoryExhausted, ProcessEnded, RunStarted, UpdateSkipped
+from unstall.journal.events import (
+    ErrorRaised,
+    Event,
+    MemoryExhausted,
+    OthersLost,
+    OthersMissed,
+    ProcessEnded,
+    RunStarted,
+    UpdateSkipped,
+)
 from unstall.journal.reader import Journal
 from unstall.plans import Fault, Kind, Plan
 from unstall.settings import GIB, Settings
@@ -72,6 +81,32 @@ def test_updates_that_earlier_workers_skipped_are_not_counted_again() -> None:
     fault = ended(earlier, RunStarted(at=T0), UpdateSkipped(at=T0 + 1, step=9, what="gradient", in_a_row=5), exit_code=77)
     assert fault is not None
     assert fault.step == 9 and "1 updates were not applied; 5 of them in a row, last the gradient" in fault.evidence
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ([], "lost the others in step 7: one of them is gone, or cannot be reached."),
+        ([OthersLost(at=T0, of=4, gone=[2, 3])], "lost the others in step 7: worker 2 of 4 is gone."),
+        (
+            [OthersMissed(at=T0, of=4, silent=[2]), OthersLost(at=T0 + 40, of=4, silent=[2])],
+            "nothing was heard any more of worker 2 of 4.",
+        ),
+        ([OthersMissed(at=T0, of=4, silent=[2]), OthersMissed(at=T0 + 1, of=4)], "one of them is gone, or cannot be reached."),
+    ],
+)
+def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Event], words: str) -> None:
+    lost, killed = (_of_four(Journal(told), **how) for how in ({"exit_code": 79}, {"signal": signal.SIGABRT}))
+    assert lost.kind is killed.kind is Kind.DIED
+    assert lost.happened.startswith("Worker 1 of 4 lost") and lost.happened.endswith(words)
+    assert killed.happened.startswith("Worker 1 of 4 was ended by its framework in step 7, as ")
+    assert killed.happened.endswith(words.rpartition(": ")[2]) or "as when another is gone" in killed.happened
+
+
+def _of_four(journal: Journal, **how: Any) -> Fault:
+    fault = fault_of(Patient(Settings(), journal, name="Worker 1 of 4"), ProcessEnded(at=T0 + 50, **how), 7, NOTHING)
+    assert fault is not None
+    return fault
 
 
 def test_a_kill_for_want_of_memory_is_told_from_others() -> None:

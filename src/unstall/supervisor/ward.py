@@ -17,13 +17,15 @@ import psutil
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stacks import main_thread, python_frames
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
-from unstall.journal.events import HostSampled, OthersMissed, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
+from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
 from unstall.plans import Fault, Kind
 from unstall.scale import standing
 from unstall.scale.standing import End, Look, Named
+from unstall.supervisor import silence
 from unstall.supervisor.bedside import HUNG_ENDS_S, Bedside
 from unstall.supervisor.early_signs import LEAST_BUSY_STALL_S
 from unstall.supervisor.launch import wait_for_any
+from unstall.supervisor.silence import Silence
 from unstall.supervisor.slowness import Slow, Slowness
 from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck
 from unstall.training import endings
@@ -48,8 +50,7 @@ class Ward:
         self._stopped_since: float | None = None
         self._first_end: float | None = None  # monotonic
         self._slowness = Slowness(self.beds)
-        self._silent: set[int] = set()  # workers of other machines, that was said of
-        self._heard_until = 0.0  # wall clock: up to what was told of them
+        self._silence = Silence({bed.who.worker for bed in self.beds})
         if not self.is_alone:
             for bed in self.beds:
                 bed.waits_for_others = self._waits_for_others
@@ -131,7 +132,7 @@ class Ward:
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
         is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
-        return is_elsewhere and not are_gone(bed) and time.time() - stall.since < LEAST_BUSY_STALL_S
+        return is_elsewhere and not silence.are_gone(bed.watch.journal) and time.time() - stall.since < LEAST_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
@@ -190,38 +191,19 @@ class Ward:
     # --- one of another machine is not heard any more ---
 
     def _look_who_is_silent(self) -> None:
-        """The framework will end all of them when it has been so for longer; until then the line may come back."""
-        told = self.lead.watch.journal.last(OthersMissed)
-        if told is None or told.at <= self._heard_until:
+        heard = self._silence.look(self.lead.watch.journal)
+        if heard is None:
             return
-        self._heard_until = told.at
-        ours = {bed.who.worker for bed in self.beds}
-        named = {worker: host for worker, host in zip(told.silent, told.hosts, strict=False) if worker not in ours}
-        for worker in self._silent - set(named) - set(told.gone):
-            self._course.teller.complain(f"worker {worker} of {told.of} is heard again.")
-        for worker in set(named) - self._silent:
-            self._tell_silent(worker, named[worker], told)
-        self._silent = set(named)
-
-    def _tell_silent(self, worker: int, host: str, told: OthersMissed) -> None:
-        why = (
-            f"Nothing was heard of worker {worker} of {told.of} ({host}) for {told.seconds:.0f} s, and no step was made: "
-            "its machine or its process has stopped, or the line to it is cut."
-        )
-        self._course.teller.complain(f"{why[0].lower()}{why[1:]} The others wait for it.")
-        step, seconds = self.lead.step(), told.seconds
-        self.lead.watch.note(
-            WorkerFaltered(
-                at=time.time(),
-                worker=worker,
-                of=told.of,
-                how="is silent",
-                step=step,
-                furthest_step=step,
-                seconds=seconds,
-                why=why,
-            )
-        )
+        for worker in heard.again:
+            self._course.teller.complain(f"worker {worker} of {heard.of} is heard again.")
+        for worker, why in heard.silent.items():
+            self._course.teller.complain(f"{why}. The others wait for it.")
+            step = self.lead.step()
+            event = WorkerFaltered(
+                at=time.time(), worker=worker, of=heard.of, how=silence.HOW, step=step, furthest_step=step, seconds=heard.seconds,
+                why=f"{why[0].upper()}{why[1:]}.",
+            )  # fmt: skip
+            self.lead.watch.note(event)
 
     # --- one makes all of them slow ---
 
@@ -278,12 +260,6 @@ def _look_at(bed: Bedside) -> Look:
         if thread is None
         else standing.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
     )
-
-
-def are_gone(bed: Bedside) -> bool:
-    """Others whose process is known to be no more: there is nothing to wait for."""
-    told = bed.watch.journal.last(OthersMissed)
-    return told is not None and bool(told.gone)
 
 
 def _end_of(bed: Bedside) -> End:

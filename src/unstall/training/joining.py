@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from unstall.backends import meeting
+from unstall.inside import begin as probing
+from unstall.inside import probe
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
 from unstall.report.training_line import say
 from unstall.scale import rendezvous
@@ -88,6 +90,9 @@ class Watched:
         error = f"worker {gone[0]} ended before all had joined"
         telling.tell(OthersLost(at=time.time(), worker=self._who.worker, of=self._who.workers, error=error, gone=gone))
         say(f"unstall: [worker {self._who.worker}] {error}")
+        current = probe.current()
+        if current is not None:
+            probing.ended(current)
         os._exit(OTHERS_LOST)
 
 
