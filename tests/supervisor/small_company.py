@@ -2,7 +2,7 @@
 
 A step is done when all have come to it: they tell each other through files of the run folder. fates-K.json says what befalls
 worker K, for each start a fate, as in small_worker.py: {"at": 12, "signal": 9}, {"at": 12, "exit": 76}, {"at": 3, "sleeps": 60};
-{"steps": 1000} lets it make so many.
+{"at": 12, "loses": 3} hears that worker 3 is gone, and waits for it; {"steps": 1000} lets it make so many.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from tests.supervisor.small_worker import SAVES_EVERY, STEPS, end
 from unstall.inside import steps as counting
 from unstall.inside.begin import begin
-from unstall.journal.events import CheckpointCompleted, TrainingBegan, TrainingEnded, WorkerJoined
+from unstall.journal.events import CheckpointCompleted, OthersMissed, TrainingBegan, TrainingEnded, WorkerJoined
 from unstall.runs import RunFolder, write_whole
 from unstall.scale import company as waiting
 from unstall.scale import membership
@@ -87,7 +87,7 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     for step in range(first, fate.get("steps", STEPS)):
         probe.step_began()
         if step == fate.get("at"):
-            meet_fate(run, fate, step, probe.emit, asked)
+            meet_fate(run, fate, step, probe, asked)
         time.sleep(STEP_S)
         ends = any(company.all_say(bool(asked)))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
@@ -102,13 +102,16 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     return 0
 
 
-def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, emit: Any, asked: list[float]) -> None:
-    if "sleeps" in fate:
+def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, probe: Any, asked: list[float]) -> None:
+    if "loses" in fate:
+        probe.emit(OthersMissed(at=time.time(), worker=1, of=2, gone=[fate["loses"]]))
+        reads_from_a_disk_that_is_gone(60, asked)
+    elif "sleeps" in fate:
         reads_from_a_disk_that_is_gone(fate["sleeps"], asked)
     elif fate.get("signal") == signal.SIGSTOP:
         os.kill(os.getpid(), signal.SIGSTOP)
     else:
-        sys.exit(end(run, fate, step, emit))
+        sys.exit(end(run, fate, step, probe.emit))
 
 
 def reads_from_a_disk_that_is_gone(seconds: float, asked: list[float]) -> None:

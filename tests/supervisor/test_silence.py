@@ -6,7 +6,7 @@ from typing import Any
 
 from unstall.journal.events import OthersMissed
 from unstall.journal.reader import Journal
-from unstall.supervisor.silence import Silence, are_gone
+from unstall.supervisor.silence import Silence, gone_s
 
 OURS = {0, 1}
 
@@ -41,4 +41,8 @@ def test_those_of_this_machine_are_left_to_whoever_watches_them() -> None:
 
 def test_one_that_is_gone_is_not_heard_again() -> None:
     assert said(missed(100, 2), missed(101, gone=(2,))) == [([2], []), None]
-    assert are_gone(Journal([missed(101, gone=(2,))])) and not are_gone(Journal([missed(100, 2)])) and not are_gone(Journal())
+
+
+def test_for_how_long_one_has_been_gone() -> None:
+    assert gone_s(Journal([missed(100, gone=(2,)), missed(104, gone=(2, 3))], now=110.0)) == 10.0
+    assert gone_s(Journal([missed(100, 2)], now=110.0)) == gone_s(Journal()) == 0.0

@@ -19,10 +19,12 @@ import pytest
 
 from tests.supervisor.test_training import wait_until, whole
 from unstall import runs
+from unstall.crew.pace import LEAST_GROUPS
 from unstall.journal.events import (
     PlanMade,
     PlanVerified,
     RunStarted,
+    StepsEnded,
     TrainingBegan,
     WorkerFaltered,
     WorkerJoined,
@@ -36,8 +38,10 @@ SUPERVISE = f"""
 import sys
 from pathlib import Path
 from unstall.runs import RunFolder
+from unstall.supervisor import ward
 from unstall.supervisor.supervisor import Wishes
 from unstall.supervisor.training import train
+ward.GONE_S = 1.0  # tests need not wait for it
 sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(), [sys.executable, {str(WORKER)!r}]))
 """
 ROOT = Path(__file__).parents[2]
@@ -146,7 +150,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
     run = a_run(of_0=[{"steps": 10_000}], of_1=[{"steps": 10_000}])
     with supervisor(run) as process:
         wait_until(has_begun(run))
-        time.sleep(6)
+        wait_until(lambda: len(whole(run).of(StepsEnded)) > 8 + 2 * LEAST_GROUPS)  # the first eight are told one by one
         assert not whole(run).of(WorkerFaltered), "all is well"
         slowed_at = time.time()
         with stopped_for_most_of_the_time(pids(run)[1]):
@@ -160,6 +164,15 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
     assert any("small_company.py" in line for line in faltered.stack)
     assert "worker_slow" in said and "holds the other worker" in said
     assert not whole(run).of(PlanMade) and faltered.at > slowed_at
+
+
+def test_one_that_waits_for_a_worker_whose_process_is_gone_is_not_left_waiting() -> None:
+    """It was on another machine, and what carries the numbers of a step has not noticed."""
+    run = a_run(of_1=[{"at": 15, "loses": 7}])
+    code, said = supervised(run)
+    assert code == 0, said
+    (plan,) = whole(run).of(PlanMade)
+    assert plan.happened == "Worker 1 of 2 lost the others in step 15: worker 7 of 2 is gone."
 
 
 @contextmanager

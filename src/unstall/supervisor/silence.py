@@ -50,7 +50,11 @@ def _sentence(worker: int, host: str, told: OthersMissed) -> str:
     )
 
 
-def are_gone(journal: Journal) -> bool:
-    """Others whose process is known to be no more: there is nothing to wait for."""
-    told = journal.last(OthersMissed)
-    return told is not None and bool(told.gone)
+def gone_s(journal: Journal) -> float:
+    """For how long it has been known that the process of another is no more; 0: of none."""
+    since = None
+    for told in reversed(journal.of(OthersMissed)):
+        if not told.gone:
+            break
+        since = told.at
+    return max(0.001, journal.now - since) if since is not None else 0.0

@@ -94,7 +94,7 @@ def fault_of(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagno
     if ended.exit_code == endings.DIVERGED:
         return _diverged(patient, step)
     if ended.exit_code == endings.OTHERS_LOST:
-        return _without_others(patient, step)
+        return without_others(patient, step)
     if ended.exit_code == endings.ADDRESS_TAKEN:
         return patient.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == endings.INTERRUPTED:
@@ -155,7 +155,7 @@ def _diverged(patient: Patient, step: int) -> Fault:
     return patient.has(Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps")
 
 
-def _without_others(patient: Patient, step: int) -> Fault:
+def without_others(patient: Patient, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
     lost = patient.journal.last(OthersLost)
     said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""

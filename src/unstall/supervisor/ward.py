@@ -27,7 +27,7 @@ from unstall.supervisor.early_signs import LEAST_BUSY_STALL_S
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.silence import Silence
 from unstall.supervisor.slowness import Slow, Slowness
-from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck
+from unstall.supervisor.treatment import MOST_EVIDENCE, Patient, stuck, without_others
 from unstall.training import endings
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 SETTLES_S = 2.0  # after one has ended: others that fail by themselves show who was first
 DONE_WITHIN_S = 60.0  # after one is done; the others are about to be
 STOPPED_S = 4.0  # that a process must have been stopped: a debugger that looks for a moment is none of ours
+GONE_S = 15.0  # after another's process has ended: by then the framework has noticed by itself, mostly
+IN_A_STEP = frozenset({"first_step", "train"})  # phases; what is done alone, as saving, is none of them
 SHOWN_FRAMES = 4  # of a stack, in a sentence
 MOST_FRAMES = 30  # of a stack, in the journal
 STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.STATUS_DISK_SLEEP: "D"}
@@ -74,6 +76,7 @@ class Ward:
             self._end_with_one_that_was_stopped()
             self._look_who_is_slow()
             self._look_who_is_silent()
+            self._end_if_others_are_gone()
 
     def finish(self) -> None:
         for bed in self.beds:
@@ -132,7 +135,7 @@ class Ward:
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
         is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
-        return is_elsewhere and not silence.are_gone(bed.watch.journal) and time.time() - stall.since < LEAST_BUSY_STALL_S
+        return is_elsewhere and not silence.gone_s(bed.watch.journal) and time.time() - stall.since < LEAST_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
@@ -204,6 +207,18 @@ class Ward:
                 why=f"{why[0].upper()}{why[1:]}.",
             )  # fmt: skip
             self.lead.watch.note(event)
+
+    def _end_if_others_are_gone(self) -> None:
+        """A step that lacks one of them is never made, and whatever carries their numbers may wait for it without bound."""
+        if self.stopped_for is not None:
+            return
+        for bed in self._running():
+            beat, gone_s = bed.watch.beat(), silence.gone_s(bed.watch.journal)
+            is_in_a_step = beat is not None and beat.phase in IN_A_STEP and beat.silent_s(time.monotonic()) >= GONE_S
+            if is_in_a_step and gone_s >= GONE_S:
+                self.stopped_for = without_others(self._course.patient(bed), bed.step())
+                self._end_the_rest()
+                return
 
     # --- one makes all of them slow ---
 
