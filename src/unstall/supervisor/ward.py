@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -43,13 +43,22 @@ MOST_FRAMES = 30  # of a stack, in the journal
 STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.STATUS_DISK_SLEEP: "D"}
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """One that was found stopped."""
+
+    worker: int
+    used_s: float  # of the CPU, up to then
+    since: float  # monotonic
+
+
 class Ward:
     def __init__(self, course: Course, beds: Sequence[Bedside]) -> None:
         self._course, self.beds = course, list(beds)
         self.lead = self.beds[0]
         self.stopped_for: Fault | None = None
         self._named: Named | None = None
-        self._stopped_since: float | None = None
+        self._stopped: Stopped | None = None
         self._first_end: float | None = None  # monotonic
         self._slowness = Slowness(self.beds)
         self._silence = Silence({bed.who.worker for bed in self.beds})
@@ -143,8 +152,7 @@ class Ward:
             return
         looks = [_look_at(bed) for bed in running]
         named = standing.stopped(looks)
-        self._stopped_since = None if named is None else self._stopped_since or time.monotonic()
-        is_sure = self._stopped_since is not None and time.monotonic() - self._stopped_since >= STOPPED_S
+        is_sure = self._is_stopped_for_good(named)
         if not is_sure:
             named = None
             if any(bed.watch.stall is not None and bed.watch.has_samples for bed in running):
@@ -160,6 +168,16 @@ class Ward:
         self._course.teller.complain(f"{bed.who.words} {named.how}{where}: {named.why}. The others wait for it.")
         if is_sure:
             self._stop_all(bed, silent_s)
+
+    def _is_stopped_for_good(self, named: Named | None) -> bool:
+        """It has not run at all for a while: one that is stopped again and again may be found so each time, and is only slow."""
+        if named is None:
+            self._stopped = None
+            return False
+        used_s = _cpu_s(self._bed(named.worker).launched.pid)
+        if self._stopped is None or (self._stopped.worker, self._stopped.used_s) != (named.worker, used_s):
+            self._stopped = Stopped(named.worker, used_s, time.monotonic())
+        return time.monotonic() - self._stopped.since >= STOPPED_S
 
     def _end_with_one_that_was_stopped(self) -> None:
         """By the rules that hold for one worker; of several, the one that was named is to blame."""
@@ -275,6 +293,14 @@ def _look_at(bed: Bedside) -> Look:
         if thread is None
         else standing.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
     )
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _end_of(bed: Bedside) -> End:
