@@ -20,7 +20,7 @@ from unstall.journal.events import MembershipSeen
 if TYPE_CHECKING:
     from unstall.supervisor.bedside import Bedside
 
-LOOK_EVERY_S, LOOK_CLOSELY_EVERY_S = 5.0, 1.5
+LOOK_EVERY_S, LOOK_CLOSELY_EVERY_S = 3.0, 1.5
 STEADY = 2  # looks in a row that name the same worker
 CLOSELY_S = 60.0  # that it is looked at closely for, when steps have become longer: by then it has shown, or will not
 QUICKER = 0.8  # of the length that steps had, so long at most they take again when it has caught up
