@@ -244,7 +244,7 @@ class Ward:
         if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.beds):
             return
         before = self._slowness.slow
-        slow = self._slowness.look()
+        slow = self.lead.watch.guarded("slowness", self._slowness.look)
         if slow is not None:
             self._tell_slow(slow)
         elif before is not None and self._slowness.slow is None:
