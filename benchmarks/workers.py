@@ -44,6 +44,7 @@ from unstall.journal.reader import FolderTail, Journal
 from unstall.runs import RunFolder
 
 KINDS = ("kill", "stop", "coordinator", "terminate", "freeze", "slow", "delay", "loss", "cut")
+SIGNALS = {"kill": signal.SIGKILL, "coordinator": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
 OUT = Path("benchmarks/results/workers.json")
 PORT = 8476
 BEGINS_WITHIN_S = 300.0
@@ -165,8 +166,12 @@ def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) ->
     worker = 0 if kind == "coordinator" else chance.randrange(1, cluster.hosts.count)
     step, at, load = cluster.step(), time.time(), round(os.getloadavg()[0], 1)
 
+    before = cluster.pid(worker)
+
     def is_over() -> bool:
-        return cluster.has_ended or cluster.step() >= step + PAST
+        """One that was ended, or asked to end, has another life by then."""
+        is_felt = kind not in SIGNALS or cluster.pid(worker) != before
+        return cluster.has_ended or (is_felt and cluster.step() >= step + PAST)
 
     lasts_s = LASTS_S.get(kind, 0.0)
     with befalling(cluster, kind, worker):
@@ -189,9 +194,8 @@ def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) ->
 def befalling(cluster: Cluster, kind: str, worker: int) -> Iterator[None]:
     """What lasts ends with it."""
     pid, wire = cluster.pid(worker), cluster.hosts.wire
-    signals = {"kill": signal.SIGKILL, "coordinator": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
-    if kind in signals:
-        os.kill(pid, signals[kind])
+    if kind in SIGNALS:
+        os.kill(pid, SIGNALS[kind])
     elif kind == "slow":
         with slowed(pid):
             yield
@@ -245,7 +249,8 @@ def words_of(event: Event) -> str:
     if isinstance(event, WorkerFaltered):
         return f"worker {event.worker} of {event.of} {event.how}"
     assert isinstance(event, OthersLost)
-    return f"worker {event.worker} of {event.of} lost the others"
+    who = f": worker {event.gone[0]} is gone" if event.gone else f": worker {event.silent[0]} is silent" if event.silent else ""
+    return f"worker {event.worker} of {event.of} lost the others{who}"
 
 
 # --- all of it ---

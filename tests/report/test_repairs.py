@@ -77,3 +77,10 @@ def test_one_that_was_started_again_since_is_not_given_up() -> None:
 
 def test_a_training_that_was_interrupted_is_no_failure() -> None:
     assert story(ProcessEnded(at=T0, exit_code=75))["state"] == "interrupted"
+
+
+def test_a_guest_of_another_machine_s_run_does_not_know_the_step_that_it_goes_on_from() -> None:
+    resumed = {"change": {}, "before": {}, "verb": "resume from", "from_step": 20}
+    assert text.changes(resumed) == "resume from step 20"
+    assert text.changes({**resumed, "from_step": 0}) == "resume from the newest checkpoint of worker 0"
+    assert text.changes({**resumed, "from_step": 0, "verb": "restart"}) == "begun again"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.text import changes, grid, print_clean
+from unstall.report.text import changes, from_where, grid, print_clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ def show(repair: dict[str, Any], out: Console) -> None:
         table.add_row("changed", Text(changes(repair), style="bold"))
     table.add_row("why", Text(repair["why"]))
     if repair["attempt"]:
-        table.add_row("goes on", Text(f"from step {repair['from_step']:,}; it has helped when {repair['verify']}"))
+        table.add_row("goes on", Text(f"{from_where(repair)}; it has helped when {repair['verify']}"))
     table.add_row("", Text(f"more: unstall explain {repair['remedy']}", style="dim"))
     print_clean(out, table)
 

@@ -207,7 +207,13 @@ def repair_line(repair: dict[str, Any]) -> str:
 def changes(repair: dict[str, Any]) -> str:
     """micro_batch 8 → 4, or that the run was resumed."""
     told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
-    return ", ".join(told) or f"{repair['verb']} step {repair['from_step']:,}".replace("restart step 0", "begun again")
+    return ", ".join(told) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
+
+
+def from_where(repair: dict[str, Any]) -> str:
+    """Who goes on from a checkpoint goes on from some step; only a guest of another machine's run does not know which."""
+    is_known = repair["from_step"] > 0 or repair["verb"] != "resume from"
+    return f"from step {repair['from_step']:,}" if is_known else "from the newest checkpoint of worker 0"
 
 
 def _short(value: Any) -> str:
