@@ -21,6 +21,7 @@ import psutil
 from unstall.errors import WrongInput
 from unstall.journal.events import ProcessEnded, SignalSent
 from unstall.runs import RunFolder
+from unstall.supervisor.pending import wait_for_signal
 
 START = Path(__file__).parents[1] / "inside" / "start"
 PASSED_ON = (
@@ -179,7 +180,7 @@ def wait_for_any(programs: Sequence[Launched], seconds: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0 or any(program.ended is not None for program in running):
             return
-        info = signal.sigtimedwait({*PASSED_ON, signal.SIGCHLD}, left)
+        info = wait_for_signal((*PASSED_ON, signal.SIGCHLD), left)
         if info is not None and info.si_signo != signal.SIGCHLD:
             for program in programs:
                 program.pass_on(info)
