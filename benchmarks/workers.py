@@ -51,6 +51,7 @@ BEGINS_WITHIN_S = 300.0
 STEPS_BETWEEN = (3, 12)
 PAST = 3  # steps that the training must get further
 LASTS_S = {"freeze": 60.0, "slow": 30.0, "delay": 15.0, "loss": 15.0, "cut": 60.0}
+BEFORE_S = {"slow": 20.0}  # that the training goes on undisturbed: what is slow is so against what was before
 QUOTA = Path("/sys/fs/cgroup/cpu")
 SETTINGS = [
     "--model=ssd_tiny", "--backend=jax", "--shapes=64", "--validation-share=0", "--batch-size=4", "--epochs=100000",
@@ -162,7 +163,9 @@ def wait_for(is_so: Callable[[], bool], most_s: float) -> bool:
 
 def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) -> Suffered:
     begun_at = cluster.step()
-    wait_for(lambda: cluster.step() >= begun_at + chance.randint(*STEPS_BETWEEN), most_s)
+    first = begun_at + chance.randint(*STEPS_BETWEEN)
+    wait_for(lambda: cluster.step() >= first, most_s)
+    time.sleep(BEFORE_S.get(kind, 0.0))
     worker = 0 if kind == "coordinator" else chance.randrange(1, cluster.hosts.count)
     step, at, load = cluster.step(), time.time(), round(os.getloadavg()[0], 1)
 
