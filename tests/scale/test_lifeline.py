@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from unstall.scale import lifeline as module
-from unstall.scale.lifeline import Lifeline, News
+from unstall.scale.lifeline import Lifeline, News, unanswered_s
 
 SILENT_S = 0.6
 
@@ -19,12 +19,13 @@ SILENT_S = 0.6
 def times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SAY_EVERY_S", 0.05)
     monkeypatch.setattr(module, "SILENT_S", SILENT_S)
+    monkeypatch.setattr(module, "UNREACHED_S", SILENT_S)
 
 
 class Company:
     """Three workers; those that are mute are there, and say nothing."""
 
-    def __init__(self, mute: tuple[int, ...] = (), steps: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, mute: tuple[int, ...] = (), steps: Callable[[], int] = lambda: 10) -> None:
         self.lines = {number: socket.socketpair() for number in (1, 2)}
         self.told: dict[int, list[News]] = {0: [], 1: [], 2: []}
         at_first = {number: ends[0] for number, ends in self.lines.items()}
@@ -92,10 +93,34 @@ def test_a_first_worker_that_is_silent_is_told_by_each_of_the_others(company: Ca
 
 def test_nobody_is_silent_while_steps_are_made(company: Callable[..., Company]) -> None:
     """All take part in each: a thread that gets no turn on a crowded machine says nothing of its worker."""
-    made = iter(range(1_000_000))
+    made = iter(range(10, 1_000_000))
     all_of_them = company(mute=(2,), steps=lambda: next(made))
     time.sleep(2 * SILENT_S)
     assert not all_of_them.told[0]
+
+
+def test_more_time_is_given_before_the_first_steps_unless_the_machine_does_not_answer_either(
+    company: Callable[..., Company], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compilation may keep a process from its word for long; its machine acknowledges ours all the same."""
+    all_of_them = company(mute=(2,), steps=lambda: 0)
+    time.sleep(2 * SILENT_S)
+    assert not all_of_them.told[0]
+    monkeypatch.setattr(module, "unanswered_s", lambda connection: 2 * SILENT_S)
+    wait_until(lambda: bool(all_of_them.told[0] and all_of_them.told[1]))
+    assert all_of_them.told[0][0].silent == all_of_them.told[0][0].unreached == (2,)
+    assert all_of_them.told[1][0].unreached == (2,), "the others are told"
+
+
+def test_what_a_machine_has_acknowledged_is_known_by_its_kernel() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as connection:
+        connection.sendall(b"x")
+        time.sleep(0.3)
+        waited = unanswered_s(connection)
+        connection.sendall(b"x")
+        wait_until(lambda: unanswered_s(connection) < waited)
+        assert 0.2 <= waited < 10.0
+    assert unanswered_s(connection) == 0.0, "it is not known any more"
 
 
 def test_whoever_was_kept_from_running_itself_says_nothing_of_others(

@@ -60,6 +60,7 @@ class OthersMissed(Event):
     silent: list[int] = field(default_factory=list)  # numbers of those; empty: none, or all are heard again
     gone: list[int] = field(default_factory=list)  # those whose connection has ended: so has their process
     hosts: list[str] = field(default_factory=list)  # of those that are silent
+    unreached: list[int] = field(default_factory=list)  # of the silent, those whose machine acknowledges nothing either
     seconds: float = 0.0  # since the last sign of life of the one that has been silent the longest
     step: int = 0
 

@@ -1,12 +1,14 @@
 """What the workers of a run hear of each other while they train: a word each second, over the connections by which they met.
 
     worker k ── {} ──▶ worker 0
-             ◀── {"silent": [2], "gone": [3]} ──
+             ◀── {"silent": [2], "unreached": [2], "gone": [3]} ──
 
 Frameworks have heartbeats of their own, but wait for most of a minute, and then end everybody without a word about who it was.
 This ends nobody. It tells whose machine or line has fallen silent while no step is made, and whose process is gone; the first
 worker hears all others, and tells them what it hears. A step that was made is a sign of life of everybody, as all take part in
-it. A thread of its own, standard library only.
+it. A machine whose kernel acknowledges our words is there, and so is the line to it: then only its process says nothing, which
+may be kept from it by a compilation that does not let Python have a turn, and is given more time. A thread of its own, standard
+library only.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import selectors
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +24,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SAY_EVERY_S = 1.0
-SILENT_S = 8.0  # a machine that has too much to do is late by seconds, too
+UNREACHED_S = 8.0  # without a word, nor any sign of its machine, which acknowledges within moments however busy it is
+SILENT_S = 12.0  # without a word of a process whose machine answers: one that has too much to do is late by seconds, too
+SILENT_AT_FIRST_S = 30.0  # the same before the first steps are made: what is traced and compiled may keep all others waiting
+FIRST_STEPS = 3
+TCP_INFO_BYTES, LAST_ACK_AT = 104, 56  # of the kernel's struct tcp_info: tcpi_last_ack_recv, milliseconds
 OWN_PAUSE_S = 3.0  # between two rounds of ours: this process was kept from running, and cannot say who else was
 LONGEST_LINE = 65536
 
@@ -32,6 +39,7 @@ class News:
 
     silent: tuple[int, ...] = ()
     gone: tuple[int, ...] = ()  # in the order in which they went
+    unreached: tuple[int, ...] = ()  # those of the silent whose machine does not answer either
     seconds: float = 0.0  # since the last sign of life of whoever has been silent the longest
 
 
@@ -49,6 +57,7 @@ class _Told:
 
     silent: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
+    unreached: list[int] = field(default_factory=list)
 
 
 class Lifeline:
@@ -89,7 +98,8 @@ class Lifeline:
             self._judge(time.monotonic())
 
     def _say(self) -> None:
-        plain = {"silent": list(self.news.silent), "gone": list(self.news.gone)} if self._worker == 0 else {}
+        news = self.news
+        plain = {"silent": news.silent, "gone": news.gone, "unreached": news.unreached} if self._worker == 0 else {}
         words = json.dumps(plain).encode() + b"\n"
         for line in self._lines.values():
             if not line.is_ended:
@@ -138,22 +148,40 @@ class Lifeline:
             self._moved_at = now
         self._round_at = now
         news = self._as_it_is(now)
-        if (news.silent, news.gone) != (self.news.silent, self.news.gone):
+        if (news.silent, news.gone, news.unreached) != (self.news.silent, self.news.gone, self.news.unreached):
             self.news = news
             self._tell(news)
 
     def _as_it_is(self, now: float) -> News:
-        waited = {number: now - max(line.heard_at, self._moved_at) for number, line in self._lines.items() if not line.is_ended}
-        silent = {number: seconds for number, seconds in waited.items() if seconds >= SILENT_S}
-        if now - self._moved_at >= SILENT_S and 0 not in silent:
-            silent.update({number: now - self._moved_at for number in self._from_first.silent if number != self._worker})
-        gone = [*self._gone, *(number for number in self._from_first.gone if number not in {*self._gone, self._worker})]
-        return News(tuple(sorted(set(silent) - set(gone))), tuple(gone), max(silent.values(), default=0.0))
+        still_s, first = now - self._moved_at, self._from_first
+        patience_s = SILENT_S if self._made >= FIRST_STEPS else SILENT_AT_FIRST_S
+        silent, unreached = {}, []
+        for number, line in self._lines.items():
+            quiet_s = min(still_s, now - line.heard_at)
+            is_unreached = not line.is_ended and quiet_s >= UNREACHED_S and unanswered_s(line.connection) >= UNREACHED_S
+            if is_unreached or (not line.is_ended and quiet_s >= patience_s):
+                silent[number] = quiet_s
+                unreached += [number] if is_unreached else []
+        if still_s >= UNREACHED_S and 0 not in silent:
+            silent.update({number: still_s for number in first.silent if number != self._worker})
+            unreached += [number for number in first.unreached if number in silent]
+        gone = [*self._gone, *(number for number in first.gone if number not in {*self._gone, self._worker})]
+        left = sorted(set(silent) - set(gone))
+        return News(tuple(left), tuple(gone), tuple(sorted(set(unreached) & set(left))), max(silent.values(), default=0.0))
+
+
+def unanswered_s(connection: socket.socket) -> float:
+    """Since the other machine acknowledged anything that was sent to it; 0: not known."""
+    try:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+        return float(struct.unpack_from("=I", info, LAST_ACK_AT)[0]) / 1000
+    except (OSError, struct.error):
+        return 0.0
 
 
 def _understood(words: bytes) -> _Told | None:
     try:
         plain: Any = json.loads(words)
-        return _Told([int(each) for each in plain["silent"]], [int(each) for each in plain["gone"]])
+        return _Told(*([int(each) for each in plain[name]] for name in ("silent", "gone", "unreached")))
     except (ValueError, TypeError, KeyError):
         return None  # none of ours

@@ -44,10 +44,10 @@ class Silence:
 
 
 def _sentence(worker: int, host: str, told: OthersMissed) -> str:
-    return (
-        f"nothing was heard of worker {worker} of {told.of} ({host}) for {told.seconds:.0f} s, and no step was made: "
-        "its machine or its process has stopped, or the line to it is cut"
-    )
+    why = "its machine is down, or the line to it is cut"
+    if worker not in told.unreached:
+        why = "its machine answers, and its process does not: it is stopped, or kept from running"
+    return f"nothing was heard of worker {worker} of {told.of} ({host}) for {told.seconds:.0f} s, and no step was made: {why}"
 
 
 def gone_s(journal: Journal) -> float:

@@ -78,7 +78,7 @@ class Watched:
         silent, gone = list(news.silent), list(news.gone)
         event = OthersMissed(
             at=time.time(), worker=who.worker, of=who.workers, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
-            step=telling.steps_done(),
+            step=telling.steps_done(), unreached=list(news.unreached),
         )  # fmt: skip
         telling.tell(event)
         if news.gone and self.is_joining:
