@@ -1,6 +1,6 @@
-"""What one backend makes of one detector, written to a file. A process of its own, as there is one backend in a process:
+"""What one backend makes of detectors, written to a file each. A process of its own, as there is one backend in a process:
 
-KERAS_BACKEND=jax python -m tests.detectors.measuring retinanet_tiny '{"image_px": [64, 96]}' out.npz
+KERAS_BACKEND=jax python -m tests.detectors.measuring '[["retinanet_tiny", {"image_px": [64, 96]}, "out.npz"]]'
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    name, changes, out = sys.argv[1:]
-    facts, arrays = measure(name, json.loads(changes))
-    np.savez(out, facts=np.array(json.dumps(facts)), **arrays)
+    for name, changes, out in json.loads(sys.argv[1]):
+        facts, arrays = measure(name, changes)
+        np.savez(out, facts=np.array(json.dumps(facts)), **arrays)
 
 
 if __name__ == "__main__":
