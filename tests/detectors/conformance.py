@@ -15,12 +15,14 @@ long as the code stays the same, so that the runs of the three backends do not r
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache as kept
 from importlib.metadata import version
@@ -82,11 +84,12 @@ class Subject:
 
     def _of(self, backend: str, cache: pytest.Cache) -> Measured:
         path = self._path(backend, cache)
-        if path not in FAILED and not path.exists():
-            missing = {each: each._path(backend, cache) for each in (self, *SUBJECTS) if not each._path(backend, cache).exists()}
-            said = measure(backend, missing)
-            if not path.exists():
-                FAILED[path] = said
+        with one_at_a_time(path.with_name(f"{backend}.lock")):
+            if path not in FAILED and not path.exists():
+                every = {each: each._path(backend, cache) for each in (self, *SUBJECTS)}
+                said = measure(backend, {each: own for each, own in every.items() if not own.exists()})
+                if not path.exists():
+                    FAILED[path] = said
         if path in FAILED:
             pytest.fail(f"{backend} could not measure {self.variant}: {FAILED[path]}")
         with np.load(path) as file:
@@ -112,6 +115,14 @@ def _print_of_sources() -> str:
             if not path.name.startswith("test_"):
                 hashed.update(path.read_bytes())
     return hashed.hexdigest()
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """The runs of two backends may be on their way beside each other: the second takes what the first has measured."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def measure(backend: str, subjects: dict[Subject, Path]) -> str:
