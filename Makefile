@@ -56,7 +56,7 @@ demo: $(VENV)/.ready-for-demo
 	@$(BIN)/python demo/demo.py
 
 test: $(VENV)/.ready-for-test
-	@$(BESIDE) tests-torch tests-compiled check tests-watching
+	+@$(BESIDE) tests-torch tests-compiled check tests-watching
 
 check: $(VENV)/.ready-for-test
 	$(BIN)/ruff check $(TREES)
@@ -73,7 +73,7 @@ WAITING    := tests/board tests/cloud tests/crew tests/scale tests/signals tests
 NO_BACKEND := "not tensorflow and not jax and not torch"
 
 tests: $(VENV)/.ready-for-test
-	@$(BESIDE) tests-torch tests-compiled tests-watching
+	+@$(BESIDE) tests-torch tests-compiled tests-watching
 
 tests-torch: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m torch
