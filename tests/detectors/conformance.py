@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
 REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
 MOST_S = 560
-TIMEOUT = pytest.mark.timeout(MOST_S + 40)
+TIMEOUT = pytest.mark.timeout(2 * MOST_S)  # that of its own and of the backend that it is compared with
 QUICK_TO_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"  # it runs but a few steps
 CLOSE = 1e-4  # of the largest value of a tensor, in float32
 CLOSE_BFLOAT16 = 0.1  # of a loss: eight bits of precision, through a whole network
