@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: train demo test test-every check format types docs docs-check tests tests-watching tests-learning bench fuzz clean help
+.PHONY: train demo test test-every check format types docs docs-check tests tests-torch tests-compiled tests-watching bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -55,7 +55,8 @@ train: $(VENV)/.ready-for-train
 demo: $(VENV)/.ready-for-demo
 	@$(BIN)/python demo/demo.py
 
-test: check tests
+test: $(VENV)/.ready-for-test
+	+@$(BESIDE) tests-torch tests-compiled check tests-watching
 
 check: $(VENV)/.ready-for-test
 	$(BIN)/ruff check $(TREES)
@@ -63,23 +64,28 @@ check: $(VENV)/.ready-for-test
 	$(BIN)/mypy
 	$(BIN)/python docs/generate.py --check
 
-# Two lanes beside each other, of about the same length: the tests of the watching half wait much and compute little, those of
-# detectors compute on one core. One run for each backend, and one for what needs no framework; PyTorch's and JAX's tests of the
-# watching half are few.
-LEARNING := tests/detectors tests/training
+# Three lanes beside each other, each a list of runs, and a run for each backend. Two of them compute, on a core each. The third has the
+# tests that wait (for a watcher's patience, a server, a browser): by the clock they take as long as all else that needs no framework,
+# and hardly hold up the others. In `make test` it begins when the third place is free: after lint, types and docs.
+BESIDE     = $(MAKE) --no-print-directory -j3 --output-sync=recurse
+LEARNING   := tests/detectors tests/training
+WAITING    := tests/board tests/cloud tests/crew tests/scale tests/signals tests/storage tests/supervisor
+NO_BACKEND := "not tensorflow and not jax and not torch"
 
 tests: $(VENV)/.ready-for-test
-	@$(MAKE) --no-print-directory -j2 --output-sync=recurse tests-watching tests-learning
+	+@$(BESIDE) tests-torch tests-compiled tests-watching
 
-tests-watching: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m "not tensorflow and not jax and not torch"
-	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
+tests-torch: $(VENV)/.ready-for-test
+	$(BIN)/pytest -m torch
+	$(BIN)/pytest -m $(NO_BACKEND) $(addprefix --ignore=,$(WAITING))
 
-tests-learning: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m torch $(LEARNING)
-	$(BIN)/pytest -m torch $(addprefix --ignore=,$(LEARNING))
+tests-compiled: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m jax
 	$(BIN)/pytest -m tensorflow $(LEARNING)
+
+tests-watching: $(VENV)/.ready-for-test
+	$(BIN)/pytest -m $(NO_BACKEND) $(WAITING)
+	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
 
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.
 test-every:

@@ -22,6 +22,13 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of PyTorch: several that wait for each other beside other tests burn more time than they save."""
+    if request.node.get_closest_marker("torch"):
+        monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
 def no_probe_stays() -> Iterator[None]:
     """One that a test leaves on would write into the journals of others."""
     yield

@@ -30,7 +30,8 @@ def test_the_models_are_listed_with_their_recipes() -> None:
     told = as_json("train", "--models")
     assert [row["model"] for row in told["models"]] == list(variants())
     assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in told["models"])
-    assert "retinanet_resnet50_fpn_v2" in call("train", "--models").stdout
+    printed = call("train", "--models", COLUMNS="80").stdout
+    assert "retinanet_resnet50_fpn_v2" in printed and "…" not in printed, "nothing is cut off on a narrow terminal"
 
 
 def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ It answers as they are documented, to whoever asks over HTTP: Google's own clien
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import pytest
 
 METADATA = "/computeMetadata/v1/"
 ACCOUNT = "trainer@project-1.iam.gserviceaccount.com"
@@ -36,6 +39,13 @@ class Google:
             "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": compute,
         }
         return {**own, "GOOGLE_APPLICATION_CREDENTIALS": "", "NO_PROXY": "127.0.0.1"}
+
+    def surround(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """This process thinks that it runs there, also where Google's library has read its variables when it was imported."""
+        for name, value in self.environment().items():
+            monkeypatch.setenv(name, value)
+        if "google.auth.compute_engine._metadata" in sys.modules:
+            monkeypatch.setattr("google.auth.compute_engine._metadata._GCE_METADATA_HOST", self.address)
 
     def answered(self, method: str, path: str, bearer: str, body: Any) -> tuple[int, str]:
         path = path.partition("?")[0]

@@ -19,8 +19,7 @@ from unstall.errors import WrongInput
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Google]:
     """This machine is one of Google's."""
     with google() as standing_in:
-        for name, value in standing_in.environment().items():
-            monkeypatch.setenv(name, value)
+        standing_in.surround(monkeypatch)
         yield standing_in
 
 

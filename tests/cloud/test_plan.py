@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import as_json, call
+from tests.cli.test_cli import call
 from tests.memory.test_planning import MIB, SETTINGS, Known
 from unstall import memory
 from unstall.backends import compiled_memory
@@ -146,9 +147,10 @@ def test_each_worker_has_a_card_and_its_share_of_the_batch(known: Known) -> None
 def test_the_command_names_the_cheapest_for_the_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    plain = as_json("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64")
+    told = tmp_path / "plan.json"
+    done = call("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64", "--json", str(told), COLUMNS="160")
+    plain = json.loads(told.read_text())
     assert plain["chosen"]["machine"] == "e2-standard-4" and plain["cost"] is None
-    done = call("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64", COLUMNS="160")
     assert f"the cheapest that fits: e2-standard-4, 0.13 USD/h at the price of {TABLE.taken_on}" in done.stdout
     assert "input: unknown" in done.stdout
 

@@ -48,8 +48,7 @@ def standing_in() -> Iterator[Google]:
 @pytest.fixture
 def here(standing_in: Google, monkeypatch: pytest.MonkeyPatch) -> Google:
     standing_in.asked, standing_in.refuses = [], 0
-    for name, value in standing_in.environment().items():
-        monkeypatch.setenv(name, value)
+    standing_in.surround(monkeypatch)
     return standing_in
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from unstall.data.checked import Checked, ImageFacts
 from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin
 from unstall.data.formats import read
 from unstall.data.images import look_at_all
-from unstall.data.shapes import Shapes
+from unstall.data.shapes import Drawn, Shapes
 from unstall.data.shapes_files import write_shapes
 
 Box = Sequence[float]
@@ -80,14 +82,26 @@ def photo(seed: int = 0, size: tuple[int, int] = (64, 48), mode: str = "RGB", ki
     return out.getvalue()
 
 
+class DrawnOnce(Shapes):
+    """The same pictures for hundreds of data sets: to draw them takes longer than to write, read and check them."""
+
+    def __getitem__(self, index: int) -> Drawn:
+        return deepcopy(_drawn(self, index))  # a defect may change it
+
+
+@cache
+def _drawn(shapes: Shapes, index: int) -> Drawn:
+    return Shapes.__getitem__(shapes, index)
+
+
 def spoiled(folder: Path, defect: str, format: str = "coco", **shapes: Any) -> Report:
     """The embedded data set with a defect, written, read and checked."""
     sizes = {"count": 30, "width": 160, "height": 120} | shapes
-    write_shapes(folder / "set", Shapes(**sizes), format, defects=[defect])
+    write_shapes(folder / "set", DrawnOnce(**sizes), format, defects=[defect])
     return check(read(folder / "set", format))
 
 
 def healthy(folder: Path, format: str = "coco", **shapes: Any) -> Report:
     sizes = {"count": 30, "width": 160, "height": 120} | shapes
-    write_shapes(folder / "set", Shapes(**sizes), format)
+    write_shapes(folder / "set", DrawnOnce(**sizes), format)
     return check(read(folder / "set", format))

@@ -9,19 +9,22 @@
     def test_it_conforms(check, backend, request):
         check(SUBJECT.measured(backend, request.config.cache))
 
-Each backend measures once, in a process of its own (`measuring.py`); what it measured is kept in pytest's cache for as long as the
-code stays the same, so that the runs of the three backends do not repeat each other's work.
+Each backend measures once, all detectors in a process of its own (`measuring.py`); what it measured is kept in pytest's cache for as
+long as the code stays the same, so that the runs of the three backends do not repeat each other's work.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache as kept
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,12 +35,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
 REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
-MOST_S = 280
+MOST_S = 560
+TIMEOUT = pytest.mark.timeout(2 * MOST_S)  # that of its own and of the backend that it is compared with
 QUICK_TO_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"  # it runs but a few steps
 CLOSE = 1e-4  # of the largest value of a tensor, in float32
 CLOSE_BFLOAT16 = 0.1  # of a loss: eight bits of precision, through a whole network
 FLOOR = 1e-4  # of the largest gradient of all: what is smaller is compared with this, as it is the rest of a cancellation
 FAILED: dict[Path, str] = {}  # what could not be measured in this run: it is not tried again for every check
+SUBJECTS: list[Subject] = []  # of the tests that were collected
 
 
 def environment(backend: str) -> dict[str, str]:
@@ -49,7 +54,7 @@ def environment(backend: str) -> dict[str, str]:
 
 
 def on(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("backend", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in names])
+    return pytest.mark.parametrize("backend", [pytest.param(name, marks=(getattr(pytest.mark, name), TIMEOUT)) for name in names])
 
 
 BACKENDS = on("tensorflow", "jax", "torch")
@@ -65,46 +70,73 @@ class Measured:
     other: Measured | None = field(default=None, repr=False)  # of the backend that it is compared with
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     variant: str
     changes: dict[str, Any] = field(default_factory=dict)  # of its settings, as JSON has them: small images above all
+
+    def __post_init__(self) -> None:
+        SUBJECTS.append(self)
 
     def measured(self, backend: str, cache: pytest.Cache) -> Measured:
         own, other = (self._of(each, cache) for each in (backend, REFERENCE[backend]))
         return Measured(own.facts, own.arrays, other)
 
     def _of(self, backend: str, cache: pytest.Cache) -> Measured:
-        path = cache.mkdir("detectors") / f"{self.variant}-{backend}-{self._print(backend)}.npz"
+        path = self._path(backend, cache)
+        with one_at_a_time(path.with_name(f"{backend}.lock")):
+            if path not in FAILED and not path.exists():
+                every = {each: each._path(backend, cache) for each in (self, *SUBJECTS)}
+                said = measure(backend, {each: own for each, own in every.items() if not own.exists()})
+                if not path.exists():
+                    FAILED[path] = said
         if path in FAILED:
             pytest.fail(f"{backend} could not measure {self.variant}: {FAILED[path]}")
-        if not path.exists():
-            self._measure(backend, path)
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files if name != "facts"}
             return Measured(json.loads(str(file["facts"])), arrays)
 
-    def _measure(self, backend: str, path: Path) -> None:
-        aside = path.with_suffix(f".{os.getpid()}.npz")
-        command = [sys.executable, "-m", "tests.detectors.measuring", self.variant, json.dumps(self.changes), str(aside)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
-        )
-        if done.returncode:
-            FAILED[path] = done.stderr[-4000:]
-            pytest.fail(f"{backend} could not measure {self.variant}: {FAILED[path]}")
-        aside.replace(path)
+    def _path(self, backend: str, cache: pytest.Cache) -> Path:
+        """Named by all that the outcome hangs on."""
+        return cache.mkdir("detectors") / f"{self.variant}-{backend}-{self._print(backend)}.npz"
 
     def _print(self, backend: str) -> str:
-        """Of all that the outcome hangs on."""
-        hashed = hashlib.sha256(json.dumps([self.variant, self.changes]).encode())
+        hashed = hashlib.sha256(json.dumps([self.variant, self.changes, _print_of_sources()]).encode())
         for package in ("keras", {"tensorflow": "tensorflow-cpu"}.get(backend, backend)):
             hashed.update(_version(package).encode())
-        for folder in SOURCES:
-            for path in sorted((ROOT / folder).rglob("*.py")):
-                if not path.name.startswith("test_"):
-                    hashed.update(path.read_bytes())
         return hashed.hexdigest()[:16]
+
+
+@kept
+def _print_of_sources() -> str:
+    hashed = hashlib.sha256()
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not path.name.startswith("test_"):
+                hashed.update(path.read_bytes())
+    return hashed.hexdigest()
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """The runs of two backends may be on their way beside each other: the second takes what the first has measured."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def measure(backend: str, subjects: dict[Subject, Path]) -> str:
+    """What the process said last: it ends at the first detector that cannot be measured."""
+    asides = {path: path.with_suffix(f".{os.getpid()}.npz") for path in subjects.values()}
+    wanted = [[each.variant, each.changes, str(asides[path])] for each, path in subjects.items()]
+    command = [sys.executable, "-m", "tests.detectors.measuring", json.dumps(wanted)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
+    )
+    for path, aside in asides.items():
+        if aside.exists():
+            aside.replace(path)
+    return done.stderr[-4000:]
 
 
 def _version(package: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.inside.watching import facts, line, watch
-from unstall.journal.events import FitBegan, FunctionTraced, GradientsMissed, PhaseBegan, StepsEnded
+from unstall.journal.events import FitBegan, GradientsMissed, PhaseBegan, StepsEnded
 
 
 @pytest.mark.tensorflow
@@ -47,6 +47,42 @@ def test_steps_epochs_and_validation_of_a_loop_of_ones_own(tmp_path: Path, own_h
 
 
 @pytest.mark.tensorflow
+def test_the_steps_of_a_pass_that_is_one_function_are_counted_with_their_wait(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        weights = tf.Variable(tf.zeros((8, 1)))
+
+        @tf.function
+        def one_pass(training, validation):
+            total = 0.0
+            for x, y in training:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((x @ weights - y) ** 2)
+                weights.assign_sub(0.1 * tape.gradient(loss, weights))
+                total += loss
+            for x, y in validation:
+                total += 0.0 * tf.reduce_mean(x @ weights)
+            return total
+
+        def slowly(x, y):
+            tf.py_function(lambda: __import__("time").sleep(0.05), [], [])
+            return x, y
+
+        training = tf.data.Dataset.from_tensor_slices(data(320)).batch(32).map(slowly)
+        validation = tf.data.Dataset.from_tensor_slices(data(96)).batch(32)
+        for _ in range(3):
+            one_pass(training, validation)
+        """,
+        tmp_path,
+        own_home,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert groups[-1].last == 29  # three passes of ten
+    assert sum(group.waited_steps for group in groups) == 30
+    assert sum(group.wait_s or 0.0 for group in groups) >= 30 * 0.05
+
+
+@pytest.mark.tensorflow
 def test_two_functions_that_take_turns_are_one_loop(tmp_path: Path, own_home: Path) -> None:
     journal = watch(
         """
@@ -78,40 +114,6 @@ def test_two_functions_that_take_turns_are_one_loop(tmp_path: Path, own_home: Pa
     )
     assert max(group.last for group in journal.of(StepsEnded)) == 29
     assert facts(journal, "turns")
-
-
-@pytest.mark.tensorflow
-def test_traces_are_counted_with_their_reason(tmp_path: Path, own_home: Path) -> None:
-    journal = watch(
-        """
-        @tf.function
-        def by_value(x, number):  # BY VALUE
-            return x * number
-
-        @tf.function
-        def by_shape(x):
-            return x + 1
-
-        def made_anew(x):
-            return tf.function(lambda a: a * 2)(x)
-
-        for number in range(6):
-            by_value(tf.ones(2), number)
-            by_shape(tf.ones(1 + number))
-            made_anew(tf.ones(2))
-            by_value(tf.ones(2), number)
-        """,
-        tmp_path,
-        own_home,
-    )
-    last = {event.function: event for event in journal.of(FunctionTraced)}
-    # The first three traces are told one by one, later ones once a second.
-    assert last["by_value"].count == 3
-    assert last["by_value"].calls == 5
-    assert last["by_value"].why == "value of number"
-    assert last["by_value"].where == line(tmp_path, "BY VALUE")
-    assert last["by_shape"].why == "shape of x"
-    assert last["made_anew.<lambda>"].why == "made anew"
 
 
 @pytest.mark.tensorflow
@@ -211,46 +213,6 @@ def test_whether_the_weights_change_and_why_not(apply: str, expected: dict[str, 
     assert {key: last[key] for key in expected} == expected
     assert last["asked_at"] == line(tmp_path, "ASKED")
     assert last["learning_rate"] == pytest.approx(0.01)
-
-
-@pytest.mark.tensorflow
-def test_batches_that_are_always_the_first_and_batches_that_differ(tmp_path: Path, own_home: Path) -> None:
-    journal = watch(
-        """
-        import time
-        plain = tf.data.Dataset.from_tensor_slices(data()).batch(32)
-        shuffled = plain.unbatch().shuffle(640).batch(32)
-        for _ in range(30):
-            next(iter(plain))  # AGAIN
-            next(iter(shuffled))
-            time.sleep(0.1)
-        """,
-        tmp_path,
-        own_home,
-    )
-    last = facts(journal, "batches")
-    same = [seen for seen in last if seen["same"]][-1]
-    assert same["where"] == line(tmp_path, "AGAIN")
-    assert same["starts"] == same["batches"]
-    assert same["cardinality"] == 20
-    assert [seen["looks"] for seen in last if not seen["same"]] == [2]
-
-
-@pytest.mark.tensorflow
-def test_an_eager_step_is_profiled(tmp_path: Path, own_home: Path) -> None:
-    journal = watch(
-        """
-        model = model_of(4, 4, 4, 1)
-        model.compile("adam", "mse", run_eagerly=True)  # EAGER
-        model.fit(*data(), batch_size=32, verbose=0)
-        """,
-        tmp_path,
-        own_home,
-    )
-    profile = facts(journal, "eager")[-1]
-    assert (profile["why"], profile["where"]) == ("run_eagerly", line(tmp_path, "EAGER"))
-    assert profile["operations"] > 50
-    assert profile["framework_s"] > profile["user_s"]
 
 
 @pytest.mark.torch

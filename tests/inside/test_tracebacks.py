@@ -164,8 +164,30 @@ for filtering in (True, False):
     tried("a loss of other shapes", lambda: keras.losses.MeanSquaredError()(np.zeros((3, 2)), np.zeros((4, 5))))
     tried("a step on batches that do not fit", lambda: model_of().train_on_batch(np.zeros((4, 7)), np.zeros((4, 1))))
     tried("gradients without variables", lambda: keras.optimizers.SGD().apply([1.0]))
+
+keras.config.enable_traceback_filtering()
+tf.debugging.enable_traceback_filtering()
+
+@tf.function
+def own_step(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(x ** 2)
+        row = tf.gather(tf.range(3), tf.cast(loss, tf.int32))
+    return row, tape.gradient(loss, x)
+
+print("--- a loop of one's own that fails", file=sys.stderr)
+try:
+    for number in range(3):
+        own_step(tf.ones([4, 4]) * number)
+except tf.errors.InvalidArgumentError:
+    sys.excepthook(*sys.exc_info())  # as the interpreter shows an error that ends the program
+print("--- a fit that ends the program", file=sys.stderr)
+model = keras.Sequential([keras.layers.Embedding(10, 4), keras.layers.Flatten(), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.full((8, 3), 99), np.zeros((8, 1)), verbose=0)
 """
-CASES = TENSORFLOW.count("    tried(") * 2
+CASES = TENSORFLOW.count("    tried(") * 2 + 2
 
 
 @pytest.mark.tensorflow
@@ -173,6 +195,8 @@ def test_errors_that_pass_through_the_hooks_of_the_frameworks(tmp_path: Path, ow
     program = write(tmp_path, TENSORFLOW)
     bare, watched = (_cases(run(program).err) for run in (run_bare, run_watched))
     assert len(bare) == CASES and all("Traceback (most recent call last)" in text for text in bare.values()), bare
+    defined = [name for name, text in bare.items() if "defined at (most recent call last)" in text]
+    assert defined[-2:] == list(bare)[-2:], "what TensorFlow writes of its graph is there, too"
     for name, text in bare.items():
         assert watched[name] == text
     assert watched == bare

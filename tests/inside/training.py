@@ -1,11 +1,14 @@
-"""Small trainings that print everything bit by bit: losses, weights and predictions as hexadecimal digests.
+"""Small trainings that print everything bit by bit: losses, weights and predictions as hexadecimal digests; and then what is let go
+when the program lets it go.
 
 Started as a program by the tests, bare and watched: python training.py BACKEND API [API …], one after the other
 """
 
+import gc
 import hashlib
 import os
 import sys
+import weakref
 
 backend, *apis = sys.argv[1:]
 os.environ["KERAS_BACKEND"] = backend
@@ -27,7 +30,7 @@ def data():
     return x, (x[:, :1] * 2 + np.sin(x[:, 1:2])).astype("float32")
 
 
-def keras_fit(keras, api) -> None:
+def keras_fit(keras, api):
     keras.utils.set_random_seed(5)
     layers = keras.layers
     model = keras.Sequential(
@@ -50,9 +53,10 @@ def keras_fit(keras, api) -> None:
         history = model.fit(x, y, batch_size=32, epochs=3, verbose=2, validation_split=0.2)
     print({key: [float(value).hex() for value in values] for key, values in history.history.items()})
     print(digest(model.get_weights()), digest([model.predict(x[:50], verbose=0)]))
+    return x, model, model.optimizer, model.layers[0]
 
 
-def own_loop(api) -> None:
+def own_loop(api):
     import keras
     import tensorflow as tf
 
@@ -80,18 +84,29 @@ def own_loop(api) -> None:
     for _ in range(3):
         print([float(one_pass(source)).hex()] if "pass" in api else [float(compiled(x, y)).hex() for x, y in source])
     print(digest(model.get_weights()))
+    return model, optimizer, source
+
+
+def trained(api):
+    """What the training was made of, which nothing of the program holds from here on."""
+    if "loop" in api:
+        made = own_loop(api)
+    elif "tf_keras" in api:
+        os.environ["TF_USE_LEGACY_KERAS"] = "1"
+        import tf_keras
+
+        made = keras_fit(tf_keras, api)
+    else:
+        import keras
+
+        made = keras_fit(keras, api)
+    return [weakref.ref(thing) for thing in made]
 
 
 for each in apis:
     print(each)
-    if "loop" in each:
-        own_loop(each)
-    elif "tf_keras" in each:
-        os.environ["TF_USE_LEGACY_KERAS"] = "1"
-        import tf_keras
-
-        keras_fit(tf_keras, each)
-    else:
-        import keras
-
-        keras_fit(keras, each)
+    references = trained(each)
+    if "keras" in sys.modules and "tf_keras" not in each:
+        sys.modules["keras"].backend.clear_session()
+    gc.collect()
+    print("let go:", [reference() is None for reference in references])

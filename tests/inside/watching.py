@@ -1,6 +1,7 @@
 """Small programs watched for real, and the journals that they leave."""
 
 import textwrap
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,44 @@ def watch(source: str, folder: Path, home: Path, code: int = 0, prelude: str = T
     journal = read_folder(next(home.iterdir()))
     assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
     return journal
+
+
+class Parts:
+    """Parts of one program, which run after each other in one process: most of its time goes into the start of the framework. A test
+    looks at what was told during its own part."""
+
+    def __init__(self, prelude: str = TENSORFLOW) -> None:
+        self._sources = ["import time\n" + prelude]
+
+    def add(self, source: str) -> int:
+        """The number of this part."""
+        self._sources.append(textwrap.dedent(source))
+        return len(self._sources) - 2
+
+    def watched(self, folder: Path) -> "Told":
+        program = write(folder, "print(time.time(), flush=True)\n".join(self._sources))
+        home = folder / "runs"
+        seen = run_watched(program, env={"UNSTALL_HOME": str(home)})
+        assert seen.code == 0, seen
+        journal = read_folder(next(home.iterdir()))
+        assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
+        begins = [*map(float, seen.out.split()), float("inf")]
+        parts = [Journal([event for event in journal.all() if begin <= event.at < end]) for begin, end in pairwise(begins)]
+        return Told(folder, parts)
+
+
+class Told:
+    """What was told during each part, and where a line of the program is."""
+
+    def __init__(self, folder: Path, journals: list[Journal]) -> None:
+        self._folder = folder
+        self._journals = journals
+
+    def during(self, part: int) -> Journal:
+        return self._journals[part]
+
+    def line(self, text: str) -> str:
+        return line(self._folder, text)
 
 
 def facts(journal: Journal, kind: str) -> list[dict[str, Any]]:

@@ -3,16 +3,20 @@
 import json
 import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.programs import UNSTALL, run_watched, write
+from unstall import runs
 from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found
-from unstall.journal.events import ExperimentEnded, StepsEnded
+from unstall.journal.events import ExperimentEnded, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.journal.writer import JournalWriter
 
 PROGRAM = """
 import os, sys
@@ -32,6 +36,15 @@ model.compile(keras.optimizers.SGD(1e-6), "mse")
 model.fit(x, y, batch_size=32, epochs=2, verbose=0)
 open("after_fit", "a").write("x")
 """
+
+
+def recorded(program: Path, *arguments: str) -> None:
+    """A run of it, as far as `unstall confirm` asks: its command. That of TensorFlow is watched for real."""
+    run = runs.create("program")
+    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+    command = [sys.executable, str(program), *arguments]
+    writer.write(RunStarted(at=time.time(), mode="run", command=command, folder=str(program.parent)))
+    writer.close()
 
 
 def confirm(*arguments: str) -> dict[str, Any]:
@@ -57,7 +70,11 @@ def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program = write(tmp_path, PROGRAM)
-    assert run_watched(program, backend).code == 0
+    if backend == "tensorflow":
+        assert run_watched(program, backend).code == 0
+        (tmp_path / "after_fit").unlink()
+    else:
+        recorded(program, backend)
     names = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "missing_gradients", "learning_rate")
     story = confirm(*(part for name in names for part in ("--experiment", name)))
     seen = {row["experiment"]: row for row in story["experiments"]}
@@ -68,7 +85,7 @@ def test_every_experiment_gives_its_numbers_and_runs_nothing_after_fit(
     assert seen["zero_input"]["facts"]["loss_with_zeros"] != seen["zero_input"]["facts"]["loss_with_input"]
     assert seen["scaled_input"]["facts"]["loss_with_scaled"] > 0
     assert seen["replay_batch"]["facts"]["step_s"] > 0
-    assert (tmp_path / "after_fit").read_text() == "x", "what follows fit was run again"
+    assert not (tmp_path / "after_fit").exists(), "what follows fit was run"
 
 
 def test_a_program_that_cannot_be_experimented_on_says_why(tmp_path: Path) -> None:

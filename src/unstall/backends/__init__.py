@@ -30,7 +30,8 @@ def choose(name: str | None = None, takes_card: bool = False) -> str:
         return running
     chosen = preferred(name)
     os.environ["KERAS_BACKEND"] = chosen
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its remarks on the machine are no message of ours
+    # TensorFlow's remarks on the machine are no message of ours; it calls some of them errors. What really fails is raised.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if takes_card:
         allocators.take_card(chosen)
     else:

@@ -52,6 +52,9 @@ def refuse_without_compiler() -> None:
 
 
 def install_command() -> str:
+    """The compiler for cards is one of JAX's own version: first comes JAX, whose version is not known before."""
+    if not is_installed("jax"):
+        return "pip install 'unstall[jax]', and then what is said here again"
     version = _jax_version()
     return f"pip install --no-deps --target {folder()} {' '.join(f'{name}=={version}' for name in PACKAGES)}"
 

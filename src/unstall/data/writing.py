@@ -15,7 +15,7 @@ import numpy as np
 from unstall.data.example import DataSet, Example, Flags, ImageSource
 from unstall.data.headers import header
 from unstall.data.reading import IMAGE_ENDINGS
-from unstall.report.progress import Progress
+from unstall.report.progress import Progress, with_progress
 from unstall.storage.bucket_path import is_in_bucket
 
 MOST_NAME_CHARACTERS = 120  # of one part of a path: at most 255 bytes fit, and four bytes make a character
@@ -54,9 +54,7 @@ class Writing:
         """
         taken: set[str] = set()
         counts: Counter[PurePosixPath] = Counter()
-        for number, example in enumerate(self.data.examples):
-            if self.progress:
-                self.progress("writing", number, len(self.data.examples))
+        for example in with_progress(self.data.examples, "writing", self.progress):
             wanted = safe_path(example)
             if is_flat:
                 wanted = PurePosixPath("_".join(wanted.parts))

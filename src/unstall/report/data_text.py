@@ -115,10 +115,11 @@ def show_stats(told: dict[str, Any], out: Console) -> None:
         print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
 
 
-def _figures(out: Console) -> Table:
+def _figures(out: Console, wide: int = 80) -> Table:
+    """Columns stand apart from so many characters of width on."""
     from rich.table import Table
 
-    return Table(box=None, padding=(0, 3 if out.width >= 80 else 1, 0, 0), header_style="dim")
+    return Table(box=None, padding=(0, 3 if out.width >= wide else 1, 0, 0), header_style="dim")
 
 
 def _add_column(table: Table, name: str, is_first: bool = False) -> None:
@@ -142,7 +143,7 @@ def _spreads(told: dict[str, Any], out: Console) -> Table:
 
 
 def _anchors(told: dict[str, Any], out: Console) -> Table:
-    table = _figures(out)
+    table = _figures(out, wide=100)
     for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
         _add_column(table, name, is_first=name == "anchors of")
     for row in told["anchors"]:

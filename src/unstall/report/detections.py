@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,9 @@ def show(plain: dict[str, Any], out: Console) -> None:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("image", "class", "score", "left", "top", "right", "bottom"):
-        table.add_column(name, justify="left" if name in {"image", "class"} else "right")
-    rows = [(image["image"], box) for image in plain["images"] for box in image["boxes"]]
+        is_name = name in {"image", "class"}
+        table.add_column(name, justify="left" if is_name else "right", overflow="fold", no_wrap=not is_name)
+    rows = [(name, box) for name, image in zip(_short_names(plain), plain["images"], strict=True) for box in image["boxes"]]
     for name, box in rows[:ROWS]:
         edges = [f"{edge:.1f}" for edge in box["box"]]
         table.add_row(Text(printable(name)), Text(printable(box["class"])), f"{box['score']:.3f}", *edges)
@@ -41,6 +43,13 @@ def show(plain: dict[str, Any], out: Console) -> None:
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
     found = f"{counted(len(plain['images']), 'image')}, {counted(len(rows), 'box', 'boxes')}"
     print_line(out, Text(f"{found} of {plain['least_score']:g} and more{drawn}"))
+
+
+def _short_names(plain: dict[str, Any]) -> list[str]:
+    """Of the images, without the folder that all of them lie in: on a narrow terminal the name itself must be seen."""
+    names = [image["image"] for image in plain["images"]]
+    common = os.path.commonprefix(names)  # noqa: RUF071  (cut at a slash below; commonpath would make gs:/ of gs://)
+    return [name[common.rfind("/") + 1 :] for name in names]
 
 
 def draw(data: DataSet, result: dict[str, Any], folder: Path, progress: Progress | None) -> None:

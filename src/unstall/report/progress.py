@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 # Called as progress("reading", 17, 400); 0 of 0 where it is not known how many there are.
 Progress = Callable[[str, int, int], None]
+Thing = TypeVar("Thing")
+
+
+def with_progress(things: Sequence[Thing], doing: str, progress: Progress | None) -> Iterator[Thing]:
+    """One after the other, each counted when it is done: the bar of what is over is full."""
+    if progress is None:
+        yield from things
+        return
+    for done, thing in enumerate(things):
+        progress(doing, done, len(things))
+        yield thing
+    progress(doing, len(things), len(things))
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def show_models(plain: dict[str, Any], out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")  # so that it fits into 80 columns
     for name in ("model", "weights", "image", "batch", "epochs", "optimizer", "rate"):
         table.add_column(name, justify="left" if name in {"model", "optimizer"} else "right", no_wrap=True)
     for row in plain["models"]:

@@ -1,4 +1,4 @@
-"""The tf.data engine gives the very same batches, in TensorFlow's hands. Each test runs in a process of its own."""
+"""The tf.data engine gives the very same batches, in TensorFlow's hands. One program for all: TensorFlow takes long to start."""
 
 from __future__ import annotations
 
@@ -21,24 +21,31 @@ from unstall.data.augment import SSD, Mosaic
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.errors import WrongInput
 
-folder = Path(sys.argv[1])
-data = some_data(folder, 17)
-wish = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, input_threads=2)
+def fresh(number):
+    folder = Path(sys.argv[1]) / str(number)
+    folder.mkdir()
+    return folder, some_data(folder, 17), WISH
+
+WISH = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, input_threads=2)
 """
 
 
-def said(program: str, folder: Path) -> str:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each part of the program printed. The last leaves a thread behind that hangs."""
+    folder = tmp_path_factory.mktemp("engine")
+    parts = (SAME, INSIDE, BOUNDED, HANGS)
     path = folder / "program.py"  # not -c: AutoGraph needs the source
-    path.write_text(BEGIN + program)
+    begun = (f"print('---')\nfolder, data, wish = fresh({number}){part}" for number, part in enumerate(parts))
+    path.write_text(BEGIN + "".join(begun))
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     command = [sys.executable, str(path), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return dict(zip(parts, done.stdout.split("---\n")[1:], strict=True))
 
 
-def test_both_engines_give_the_same_bytes_from_any_step(tmp_path: Path) -> None:
-    program = """
+SAME = """
 for epoch, step in ((0, 0), (1, 2)):
     with Pipeline(data, wish).batches(epoch, step, 2) as one, Pipeline(data, replace(wish, engine="tf.data")).batches(epoch, step, 2) as other:
         pairs = list(zip(one, other, strict=True))
@@ -48,11 +55,13 @@ for epoch, step in ((0, 0), (1, 2)):
         for name, array in a.arrays().items():
             assert array.dtype == b.arrays()[name].dtype and np.array_equal(array, b.arrays()[name]), name
 """
-    assert said(program, tmp_path).splitlines() == ["8 tf.data 32", "6 tf.data 24"]
 
 
-def test_a_dataset_trains_inside_the_graph_and_can_be_iterated_again(tmp_path: Path) -> None:
-    program = """
+def test_both_engines_give_the_same_bytes_from_any_step(said: dict[str, str]) -> None:
+    assert said[SAME].splitlines() == ["8 tf.data 32", "6 tf.data 24"]
+
+
+INSIDE = """
 import tensorflow as tf
 dataset = Pipeline(data, wish).dataset()
 assert dataset.element_spec["images"] == tf.TensorSpec((4, 64, 80, 3), tf.uint8)
@@ -68,11 +77,13 @@ def total(dataset):
 expected = sum(int(batch.images.astype(np.int64).sum()) for batch in Pipeline(data, wish).batches())
 print(int(total(dataset)) == expected, int(total(dataset)) == expected)
 """
-    assert said(program, tmp_path) == "True True\n"
 
 
-def test_what_is_held_is_bounded_errors_arrive_as_raised_and_closing_ends_the_threads(tmp_path: Path) -> None:
-    program = """
+def test_a_dataset_trains_inside_the_graph_and_can_be_iterated_again(said: dict[str, str]) -> None:
+    assert said[INSIDE] == "True True\n"
+
+
+BOUNDED = """
 import time
 from unstall.data.pipeline.crew import Worker
 from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
@@ -94,14 +105,16 @@ try:
 except WrongInput as error:
     print(str(error).splitlines()[0])
 """
-    is_bounded, first, second = said(program, tmp_path).splitlines()
+
+
+def test_what_is_held_is_bounded_errors_arrive_as_raised_and_closing_ends_the_threads(said: dict[str, str]) -> None:
+    is_bounded, first, second = said[BOUNDED].splitlines()
     assert is_bounded == "True"
     assert first == "2 False"
     assert "of 17 examples could not be used" in second
 
 
-def test_a_file_that_hangs_is_replaced_here_too_and_the_program_ends(tmp_path: Path) -> None:
-    program = """
+HANGS = """
 import os
 os.mkfifo(folder / "pipe.jpg")
 data = data_set([*data.examples[:15], example(folder / "pipe.jpg", 96, 64)])
@@ -109,4 +122,7 @@ pipeline = Pipeline(data, replace(wish, engine="tf.data", most_example_s=0.5, mo
 rows = [row for batch in pipeline.batches(epochs=2) for row in batch.rows.tolist()]
 print(len(rows), 15 in rows, list(pipeline.skipped.by_name))
 """
-    assert said(program, tmp_path) == "32 False ['pipe.jpg']\n"
+
+
+def test_a_file_that_hangs_is_replaced_here_too_and_the_program_ends(said: dict[str, str]) -> None:
+    assert said[HANGS] == "32 False ['pipe.jpg']\n"

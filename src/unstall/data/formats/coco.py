@@ -51,7 +51,7 @@ from unstall.data.folder import Folder
 from unstall.data.reading import SPLITS, Names, Notes, Unparsable, find_in, quoted, read_bytes, split_name
 from unstall.data.writing import Writing, annotated_size
 from unstall.errors import WrongInput
-from unstall.report.progress import Progress
+from unstall.report.progress import Progress, with_progress
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
 NOT_INSTANCES = ("captions", "person_keypoints", "panoptic", "stuff", "image_info")
@@ -74,9 +74,7 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
     root, files = _files(path)
     reader = _Reader(Folder(root), len(files) > 1)
     read_files = 0
-    for number, file in enumerate(files):
-        if progress:
-            progress("reading annotations", number, len(files))
+    for file in with_progress(files, "reading annotations", progress):
         try:
             reader.read_file(file)
         except (Unparsable, OSError) as error:

@@ -50,7 +50,7 @@ from unstall.data.record_classes import Classes
 from unstall.data.record_keys import BOX_KEYS, Keys, RecordKeysWrong
 from unstall.data.writing import Writing, annotated_size, label_numbers
 from unstall.errors import WrongInput
-from unstall.report.progress import Progress
+from unstall.report.progress import Progress, with_progress
 
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
 ENDINGS = (".tfrecord", ".tfrecords", ".record", ".records")
@@ -71,9 +71,7 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
         raise WrongInput(f"There is no record file in '{path}'. Looked for {SIGNS}.")
     reader = _Reader(Folder(root), files)
     reader.read_label_map(labels)
-    for number, file in enumerate(files):
-        if progress:
-            progress("reading records", number, len(files))
+    for file in with_progress(files, "reading records", progress):
         reader.read_file(file)
     reader.notes.stop_if_nothing_was_read(len(reader.examples), path)
     return reader.data_set(path)

@@ -70,7 +70,7 @@ from unstall.data.yolo_files import (
     settings_text,
 )
 from unstall.errors import WrongInput
-from unstall.report.progress import Progress
+from unstall.report.progress import Progress, with_progress
 from unstall.storage.expecting import expecting
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
@@ -209,9 +209,7 @@ class _Reader:
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
         with expecting(self.folder.root, asked(self.folder, [resolved.path for _, _, resolved in found])):
-            for number, (name, split, resolved) in enumerate(found):
-                if self._progress:
-                    self._progress("reading labels", number, len(found))
+            for name, split, resolved in with_progress(found, "reading labels", self._progress):
                 counts[split] = counts.get(split, 0) + 1
                 if not self._add_example(name, split, resolved):
                     without.setdefault(split, []).append(self.examples[-1])
