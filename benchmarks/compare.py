@@ -1,7 +1,8 @@
 """Does `unstall compare` name the cause? Pairs of real runs with known changes: what was planted, what is named, the amounts.
 
 python -m benchmarks.compare --work FOLDER [NAME…]. Runs are kept in the folder: a call goes on where the last one ended, and only
-compares where all has run. The truth of an amount of memory is the change by itself, in two further runs that nobody watches.
+compares where all has run. The truth of an amount of memory is the change by itself: the median of several further runs with it,
+less that of as many without, watched by nobody. One peak of a process is by chance tens of MiB higher or lower than the next.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -20,8 +22,11 @@ from typing import Any
 
 from benchmarks import written
 from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
-from benchmarks.compare_programs import PROGRAMS, write_data, write_package
+from benchmarks.compare_programs import PROGRAMS as OWN
+from benchmarks.compare_programs import write_data, write_package
 from benchmarks.compare_surroundings import started_in
+from benchmarks.compare_unseen import PROGRAMS as OTHERS
+from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
 from unstall.compare.comparison import NOTHING, told
 from unstall.compare.noise import HOST_NOISE_BYTES
 from unstall.compare.planned import planner
@@ -29,7 +34,9 @@ from unstall.compare.record import record_of
 from unstall.runs import RunFolder
 
 RESULTS = Path(__file__).parent / "results" / "compare.json"
+PROGRAMS = {**OWN, **OTHERS}
 LONGEST_S = 300.0
+TIMES = range(1, 6)  # that a peak is measured by itself
 ERROR = 0.10  # of an amount of memory
 CALLS_RIGHT, OF = 18, 20
 
@@ -46,13 +53,10 @@ class Runs:
         return run(variant, repeat, self.work, self.only_ready)
 
     def peak_bytes(self, variant: Variant) -> float | None:
-        """The mean of two runs by themselves, not watched: peaks differ from run to run. The trainer has no other way than to
-        be watched."""
-        if variant.program == "train":
-            peaks = [self._watched_peak(variant, repeat) for repeat in (1, 2)]
-        else:
-            peaks = [self._peak(variant, repeat) for repeat in (1, 2)]
-        return sum(peak for peak in peaks if peak) / len(peaks) if all(peaks) else None
+        """The median of runs by themselves, not watched. The trainer has no other way than to be watched."""
+        measured = self._watched_peak if variant.program == "train" else self._peak
+        peaks = [peak for repeat in TIMES if (peak := measured(variant, repeat)) is not None]
+        return statistics.median(peaks) if len(peaks) == len(TIMES) else None
 
     def _watched_peak(self, variant: Variant, repeat: int) -> float | None:
         folder = self.of(variant, repeat)
@@ -202,8 +206,8 @@ def main() -> None:
     parser.add_argument("--ready", action="store_true", help="run nothing: only what has run already is compared")
     wanted = parser.parse_args()
     runs = Runs(wanted.work.absolute(), wanted.ready)
-    chosen = [pair for pair in PAIRS if not wanted.names or pair.name in wanted.names]
-    twice = {name: variant for name, variant in IDENTICAL.items() if not wanted.names or "identical" in wanted.names}
+    chosen = [pair for pair in (*PAIRS, *UNSEEN) if not wanted.names or pair.name in wanted.names]
+    twice = {name: variant for name, variant in {**IDENTICAL, **UNSEEN_IDENTICAL}.items() if not wanted.names or "identical" in wanted.names}
     for variant, repeat in in_order(chosen, twice):
         runs.of(variant, repeat)
     for variant in dict.fromkeys(each for pair in chosen if pair.alone for each in (pair.before, *pair.alone.values())):
