@@ -28,6 +28,7 @@ from benchmarks.compare_surroundings import started_in
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
 from unstall.compare.comparison import NOTHING, told
+from unstall.compare.explanation import told_range
 from unstall.compare.noise import HOST_NOISE_BYTES
 from unstall.compare.planned import planner
 from unstall.compare.record import record_of
@@ -155,15 +156,19 @@ def of_pair(pair: Pair, runs: Runs) -> dict[str, Any] | None:
 def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: Runs) -> dict[str, Any] | None:
     """What is said of a change, and what it really is: further runs with it and without it."""
     rows = [row for row in plain["differences"] if row["name"] == name]
-    said = [each["amount"] for row in rows for each in row["explains"] if each["channel"] == "memory"]
+    said = [each for row in rows for each in row["explains"] if each["channel"] == "memory"]
     with_it, without = runs.peak_bytes(alone), runs.peak_bytes(pair.before)
     if with_it is None or without is None:
         return None
     truth = with_it - without
-    amount = said[0] if said else None
+    amount, told = (said[0]["amount"], said[0]["range"]) if said else (None, None)
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
-    is_right = error <= ERROR if error is not None else abs(truth) <= HOST_NOISE_BYTES  # of noise nothing is to be said
-    return {"change": name, "said_bytes": amount, "true_bytes": truth, "error": error, "is_right": is_right}
+    is_near = error <= ERROR if error is not None else abs(truth) <= HOST_NOISE_BYTES  # of noise nothing is to be said
+    is_right = min(told) <= truth <= max(told) if told else is_near
+    return {
+        "change": name, "said_bytes": amount, "said_range": told, "true_bytes": truth, "error": error,
+        "is_within_10_percent": is_near, "is_right": is_right,
+    }  # fmt: skip
 
 
 def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | None:
@@ -179,11 +184,13 @@ def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | No
 
 def summary(pairs: list[dict[str, Any]], identical: list[dict[str, Any]]) -> dict[str, Any]:
     amounts = [each for row in pairs for each in row["memory"]]
-    within = [each for each in amounts if each["is_right"]]
+    within = [each for each in amounts if each["is_within_10_percent"]]
     return {
         "pairs": len(pairs), "main_cause_first": sum(row["is_first"] for row in pairs),
         "and_explained": sum(row["is_first"] and row["is_explained"] for row in pairs),
         "needed": f"{CALLS_RIGHT} of {OF}", "memory_amounts": len(amounts), "memory_within_10_percent": len(within),
+        "memory_told_as_a_range": sum(bool(each["said_range"]) for each in amounts),
+        "memory_right_as_told": sum(each["is_right"] for each in amounts),
         "identical": len(identical), "identical_quiet": sum(row["is_quiet"] for row in identical),
     }  # fmt: skip
 
@@ -196,6 +203,7 @@ def show(row: dict[str, Any]) -> None:
     for each in row["memory"]:
         said = "nothing" if each["said_bytes"] is None else f"{each['said_bytes'] / 2**20:+.0f} MiB"
         error = "" if each["error"] is None else f", {each['error']:.1%} off"
+        said += f" (as {told_range(*each['said_range'])})" if each["said_range"] else ""
         print(f"       memory of {each['change']}: said {said}, truth {each['true_bytes'] / 2**20:+.0f} MiB{error}")
 
 
@@ -207,7 +215,11 @@ def main() -> None:
     wanted = parser.parse_args()
     runs = Runs(wanted.work.absolute(), wanted.ready)
     chosen = [pair for pair in (*PAIRS, *UNSEEN) if not wanted.names or pair.name in wanted.names]
-    twice = {name: variant for name, variant in {**IDENTICAL, **UNSEEN_IDENTICAL}.items() if not wanted.names or "identical" in wanted.names}
+    twice = {
+        name: variant
+        for name, variant in {**IDENTICAL, **UNSEEN_IDENTICAL}.items()
+        if not wanted.names or "identical" in wanted.names
+    }
     for variant, repeat in in_order(chosen, twice):
         runs.of(variant, repeat)
     for variant in dict.fromkeys(each for pair in chosen if pair.alone for each in (pair.before, *pair.alone.values())):

@@ -35,7 +35,7 @@ IMAGES_JAX = f"""\
 SIZE = 128
 FILTERS = 24
 RATE = 0.02
-STEPS = 6
+STEPS = 12
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/train.npz")
@@ -147,7 +147,7 @@ from keras import ops
 BATCH = 16
 SIZE = 96
 CELLS = 48
-STEPS = 6
+STEPS = 12
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/boxes.npz")

@@ -165,7 +165,10 @@ WIDER = SEGMENTS.with_(("FILTERS = 12", "FILTERS = 22"))
 DEEPER = ATTENTION.with_(("BLOCKS = 2", "BLOCKS = 5"))
 LARGER, SLOWER = ("SIZE = 144", "SIZE = 224"), ("RATE = 0.003", "RATE = 0.0001")
 AUGMENTED = RESIDUAL.with_(
-    ("        return pictures", "        for _ in range(60):\n            np.random.default_rng(1).normal(size=(8, 96, 96))\n        return pictures")
+    (
+        "        return pictures",
+        "        for _ in range(60):\n            np.random.default_rng(1).normal(size=(8, 96, 96))\n        return pictures",
+    )
 )
 
 UNSEEN = [

@@ -8,7 +8,7 @@ import pytest
 
 from tests.compare.records import MIB, changed, record
 from unstall.compare.attribution import Comparison, compared
-from unstall.compare.explanation import Explained
+from unstall.compare.explanation import Explained, told_range
 
 ACTIVATIONS = 64.0  # MiB, of the two large layers of a record, at a batch of 16
 
@@ -26,8 +26,23 @@ def test_the_only_change_explains_all_that_was_measured() -> None:
     explained = memory_of(record(), record(batch=32, peak_mib=1000))
     assert amounts(explained) == {"batch": pytest.approx(100)}
     assert explained.explanations[0].how == "measured"
-    assert explained.explanations[0].told == "batch 16 → 32: +100.0 MiB"
     assert not explained.left_words
+
+
+def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_to_where() -> None:
+    one_peak_each = memory_of(record(), record(batch=32, peak_mib=1000)).explanations[0]
+    assert one_peak_each.told == "batch 16 → 32: +76 to +124 MiB"
+    assert [each / MIB for each in one_peak_each.as_plain()["range"]] == pytest.approx([76, 124])
+    steps = {"host_usual_bytes": 900 * MIB, "host_unsure_bytes": 2 * MIB}
+    before, after = record(figures=steps), record(batch=32, figures={**steps, "host_usual_bytes": 1000 * MIB})
+    shown_by_steps = memory_of(changed(before, figures=steps), after).explanations[0]
+    assert shown_by_steps.told == "batch 16 → 32: +100.0 MiB"
+    assert shown_by_steps.as_plain()["range"] is None
+
+
+def test_an_amount_that_chance_may_be_nearly_all_of_is_told_as_the_most_that_it_is() -> None:
+    assert told_range(0.2 * MIB, 50 * MIB) == "up to +50 MiB"
+    assert told_range(-1.5 * 1024 * MIB, -2 * 1024 * MIB) == "−1.5 to −2.0 GiB"
 
 
 def test_several_changes_share_what_was_measured_by_what_each_does_alone() -> None:

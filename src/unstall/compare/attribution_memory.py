@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unstall.compare import facts
@@ -45,6 +45,8 @@ COPIES = {
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
 WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
+SHARED_UNSURE = 0.15  # of an amount, where several changes share what was measured: which of them had how much of it
+DIED_UNSURE = 0.25  # of an amount, where the newer run died: it is what the older one showed, carried further
 PLAN_UNSURE = 0.1  # share of what a plan says: it is of the step alone, and a process is more
 AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
@@ -65,11 +67,12 @@ def explain(
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
-        total = None if total is None else settled(_joint(planned), total, moved.noise)
+        total = None if total is None else settled(_joint(planned), total, moved.unsure or moved.noise)
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
-    return found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+    told = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+    return _with_unsure(told, total, moved.unsure or moved.noise)
 
 
 def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
@@ -166,13 +169,22 @@ def _bytes(terms: Terms, copies: dict[str, float]) -> float:
 
 def _ordered(found: Explained, total: float) -> Explained:
     whole = abs(total) or 1.0
-    kept = [_with_share(each, abs(each.amount) / whole) for each in found.explanations]
+    kept = [replace(each, share=min(1.0, abs(each.amount) / whole)) for each in found.explanations]
     kept.sort(key=lambda each: -abs(each.amount))
-    return Explained(found.channel, tuple(kept), found.together, found.left, "B", found.left_words, found.candidates)
+    return replace(found, explanations=tuple(kept), left_unit="B")
 
 
-def _with_share(each: Explanation, share: float) -> Explanation:
-    return Explanation(each.difference, each.channel, each.amount, each.unit, each.how, min(1.0, share), each.part, each.note)
+def _with_unsure(found: Explained, total: float | None, unsure: float) -> Explained:
+    """Each amount with what it may be wrong by."""
+    is_shared = len(found.explanations) > 1
+
+    def of(each: Explanation) -> float:
+        if total is None:
+            return DIED_UNSURE * abs(each.amount)
+        measured = unsure * min(1.0, abs(each.amount / total)) if total else unsure
+        return math.hypot(measured, SHARED_UNSURE * abs(each.amount) if is_shared else 0.0)
+
+    return replace(found, explanations=tuple(replace(each, unsure=of(each)) for each in found.explanations))
 
 
 def _with_what_is_left(found: Explained, touching: list[Difference], total: float, noise: float) -> Explained:

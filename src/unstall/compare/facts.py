@@ -23,13 +23,14 @@ from unstall.compare.facts_of_run import (
     part,
     score,
     spread,
+    usual_memory,
 )
 from unstall.compare.plain import numbers, section
 from unstall.runs import by_newer_names
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
-    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread",
+    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread", "usual_memory",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same

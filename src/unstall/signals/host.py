@@ -11,6 +11,7 @@ import psutil
 
 from unstall.journal.events import HostSampled
 from unstall.signals import cgroup
+from unstall.signals.memory_looks import MemoryLooks
 
 PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
 CHILDREN_EVERY_S = 3.0  # finding the children walks through all processes
@@ -28,7 +29,8 @@ class _Totals:
 class HostSampler:
     """Gives rates, so it remembers the sample before."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, is_finely: bool = False) -> None:
+        """`is_finely`: its memory is looked at many times between two samples."""
         self.pid = pid
         self._before: dict[int, _Totals] = {}
         self._swap_before = (0, 0)
@@ -38,6 +40,7 @@ class HostSampler:
         self._children_at = 0.0
         self._cgroup = cgroup.find(pid)
         self.seen: set[int] = {pid}  # every process of the tree that was ever seen
+        self._looks = MemoryLooks(pid, lambda: self._children) if is_finely else None
 
     def sample(self) -> HostSampled | None:
         """None when the process is gone."""
@@ -83,6 +86,7 @@ class HostSampler:
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
+            most_rss_bytes=self._looks.most() if self._looks is not None else [],
         )
         self._before, self._at, self._swap_before, self._queued_before = totals, now, swapped, queued_ns
         return event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 from unstall.compare.recorded.course import Course
@@ -9,12 +10,15 @@ from unstall.compare.recorded.taken import Taken
 from unstall.journal.events import EpochScored
 
 FEW_GROUPS = 4  # of steps: of fewer nobody knows how much they differ
+FEW_WINDOWS = 3
+STEPS_OF_A_WINDOW = 1.5  # the least, so that each has seen the fullest moment of a step
 
 
 def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
     course = taken.course
     step_s = median_step_s(course)
     size = batch.get("size")
+    usual_bytes, unsure_bytes = usual_most(course)
     return {
         "steps": course.steps,
         "step_s": step_s,
@@ -27,6 +31,9 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "device_limit_bytes": min(course.device_limit_bytes.values(), default=None),
         "host_peak_bytes": course.host_peak_bytes,
         "host_before_bytes": course.host_before_bytes,
+        "host_usual_bytes": usual_bytes,  # that it holds at the most of a step, of most steps
+        "host_unsure_bytes": unsure_bytes,
+        "compiler_bytes": course.compiler_bytes,
         "images_per_s": size / step_s if size and step_s else None,
         "most_threads": course.most_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
@@ -59,6 +66,29 @@ def step_spread_s(course: Course) -> float | None:
     """Half of what lies between the quarters of the steps: how much they differ among each other."""
     steps = sorted(seconds for seconds, _ in course.durations)
     return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= FEW_GROUPS else None
+
+
+def usual_most(course: Course) -> tuple[float | None, float | None]:
+    """The most that is held in a step, in the middle of all steps, and by how much steps differ in it.
+
+    The one highest moment of a run is chance: what of the step before is still there, and where."""
+    if len(course.stepped_at) < 2:
+        return None, None
+    first, last = course.stepped_at
+    needed = STEPS_OF_A_WINDOW * (median_step_s(course) or 0.0)
+    mosts: list[int] = []
+    most, seconds = 0, 0.0
+    for began, length, held in course.held:
+        if not first <= began <= last:
+            continue
+        most, seconds = max(most, held), seconds + length
+        if seconds >= needed:
+            mosts.append(most)
+            most, seconds = 0, 0.0
+    if len(mosts) < FEW_WINDOWS:
+        return None, None
+    mosts.sort()
+    return statistics.median(mosts), (mosts[3 * len(mosts) // 4] - mosts[len(mosts) // 4]) / 2
 
 
 def parts(course: Course) -> dict[str, float | None]:
