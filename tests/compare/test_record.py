@@ -14,7 +14,7 @@ from unstall.journal.events import (
     BatchesCounted,
     BatchSampled,
     CircumstancesSeen,
-    CompilerGrew,
+    CompilationsCounted,
     DeviceMemoryCounted,
     DeviceSampled,
     EpochScored,
@@ -292,7 +292,7 @@ def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Pa
 
 
 def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) -> None:
-    """A window is as long as a step and a half: shorter ones are put together. What came before the first step is none of it."""
+    """A window is as long as a step and more: shorter ones are put together. What came before the first step is none of it."""
     began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, most_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
     fullest = [[700, 720], [650, 704], [600, 746], [702, 690], [650, 704]]
     looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, most_rss_bytes=most) for n, most in enumerate(fullest)]
@@ -307,5 +307,9 @@ def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) 
 
 
 def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_path: Path) -> None:
-    events = [CompilerGrew(at=110.0, grown_bytes=400), steps(0, 9, 1.0, at=111.0), CompilerGrew(at=112.0, grown_bytes=900)]
+    events = [
+        CompilationsCounted(at=110.0, grown_bytes=400),
+        steps(0, 9, 1.0, at=111.0),
+        CompilationsCounted(at=112.0, grown_bytes=900),
+    ]
     assert record_of(run_of(tmp_path, START, *events))["figures"]["compiler_bytes"] == 400

@@ -47,7 +47,8 @@ WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"}
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
 SHARED_UNSURE = 0.15  # of an amount, where several changes share what was measured: which of them had how much of it
 DIED_UNSURE = 0.25  # of an amount, where the newer run died: it is what the older one showed, carried further
-PLAN_UNSURE = 0.1  # share of what a plan says: it is of the step alone, and a process is more
+PLAN_UNSURE = 0.1  # share of what a plan says, on a card
+HOST_PLAN_UNSURE = 0.25  # on the host: what kernels work with is in no plan, and the plan is of the step alone
 AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
 LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
@@ -67,7 +68,7 @@ def explain(
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
-        total = None if total is None else settled(_joint(planned), total, moved.unsure or moved.noise)
+        total = None if total is None else _settled(_joint(planned), total, moved)
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
@@ -101,10 +102,15 @@ def _joint(planned: Alone) -> float:
     return planned.get(ALL, sum(planned.values()))
 
 
-def settled(planned: float, measured: float, noise: float) -> float:
+def _settled(planned: float, measured: float, moved: Moved) -> float:
+    share = PLAN_UNSURE if moved.what == "device memory" else HOST_PLAN_UNSURE
+    return settled(planned, measured, moved.unsure or moved.noise, share)
+
+
+def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> float:
     """Between a plan and a measurement that agree: nearer to what is surer. The peak of a process is another one in each run, by
     as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
-    unsure = PLAN_UNSURE * abs(planned)
+    unsure = plan_unsure * abs(planned)
     if not unsure or abs(measured - planned) > AGREE * math.hypot(noise, unsure):
         return measured
     return (measured / noise**2 + planned / unsure**2) / (1 / noise**2 + 1 / unsure**2)

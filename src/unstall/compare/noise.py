@@ -13,7 +13,12 @@ from unstall.report.text import size
 
 HOST_NOISE_BYTES = 24 * 2**20  # that the peak of a process differs by, run to run: threads, caches of the allocator
 HOST_NOISE_SHARE = 0.02
-HOST_UNSURE_BYTES = 8 * 2**20  # that it is unsure by where the steps themselves show what they hold, at the least
+# That a difference of two runs is unsure by: at the least; as a share of what the training holds, by its one highest moment, and
+# by what its steps hold one after the other. Peaks of the same program differ by 7 % of it where PyTorch allocates in several
+# threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow.
+HOST_UNSURE_BYTES = 8 * 2**20
+PEAK_UNSURE_SHARE = 0.1
+STEPS_UNSURE_SHARE = 0.02
 COMPILER_CHANCE = 0.35  # of what compilers left in the process: it differs by so much from run to run
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
@@ -80,20 +85,29 @@ def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if old is None or new is None:
         return Moved("host memory", old, new, noise, "B")
     levels = [facts.usual_memory(record) for record in (before, after)]
-    by, unsure = new - old, noise
+    own = max(_own_bytes(before, old), _own_bytes(after, new))
+    by, unsure = new - old, PEAK_UNSURE_SHARE * own
     if levels[0] is not None and levels[1] is not None:
         by = levels[1][0] - levels[0][0]
-        unsure = max(HOST_UNSURE_BYTES, math.hypot(levels[0][1], levels[1][1]))
+        unsure = max(STEPS_UNSURE_SHARE * own, math.hypot(levels[0][1], levels[1][1]))
+    unsure = max(HOST_UNSURE_BYTES, unsure)
+    noise = max(noise, unsure)
     chance = _by_the_compiler(before, after)
     more = f"{size(abs(chance))} {'more' if chance > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
-    return Moved("host memory", old, new, noise, "B", by - chance, unsure, note if abs(chance) > noise else "")
+    return Moved("host memory", old, new, noise, "B", by - chance, unsure, note if chance else "")
+
+
+def _own_bytes(record: dict[str, Any], peak: float) -> float:
+    """Of the peak, what is of the training itself."""
+    return peak - (facts.floor_bytes(record) or 0.0) - (facts.figure(record, "compiler_bytes") or 0.0)
 
 
 def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
-    """What one compiler left more than the other; 0 where that is more than chance, or none told."""
+    """What one compiler left more than the other; 0 where that is more than chance, too little to be told from what else goes on
+    meanwhile, or not known."""
     old, new = facts.figure(before, "compiler_bytes"), facts.figure(after, "compiler_bytes")
-    if old is None or new is None or abs(new - old) > COMPILER_CHANCE * max(old, new):
+    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_CHANCE * max(old, new):
         return 0.0
     return new - old
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from unstall.inside.probe import Probe
-from unstall.journal.events import CompilerGrew
+from unstall.journal.events import CompilationsCounted
 
 BEGINS = "/jax/core/compile/jaxpr_to_mlir_module_duration"  # right before the compiler itself
 ENDED = "/jax/core/compile/backend_compile_duration"
@@ -43,7 +43,9 @@ class CompilerMemory:
         if self._probe.phase in ("fit", "first_step") and seconds >= LONG * self._longest_s:
             self._longest_s = max(self._longest_s, seconds)
             grown = max(0, self._grown)
-            self._probe.emit(CompilerGrew(at=time.time(), framework="jax", compilations=self._compilations, grown_bytes=grown))
+            self._probe.emit(
+                CompilationsCounted(at=time.time(), framework="jax", compilations=self._compilations, grown_bytes=grown)
+            )
 
 
 def resident_bytes() -> int:

@@ -39,7 +39,7 @@ class HoldingsCounted(Event):
 
 
 @dataclass(frozen=True)
-class CompilerGrew(Event):
+class CompilationsCounted(Event):
     """How much larger the process has become in its compilations, up to that of the first step. What a compiler frees stays with
     the process, and how much that is differs from run to run: it compiles in several threads."""
 

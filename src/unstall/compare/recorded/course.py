@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstall.journal.events import (
     CheckpointSaved,
-    CompilerGrew,
+    CompilationsCounted,
     DeviceMemoryCounted,
     DeviceSampled,
     EpochEnded,
@@ -89,7 +89,7 @@ class Course:
             self._is_training = True
         elif isinstance(event, HostSampled | ProcessEnded | ProgramEnded):
             self._take_host(event, moment)
-        elif isinstance(event, CompilerGrew):
+        elif isinstance(event, CompilationsCounted):
             self._compiler_bytes = event.grown_bytes
         elif isinstance(event, DeviceSampled):
             self._take_device(event, moment)

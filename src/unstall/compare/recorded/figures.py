@@ -11,7 +11,7 @@ from unstall.journal.events import EpochScored
 
 FEW_GROUPS = 4  # of steps: of fewer nobody knows how much they differ
 FEW_WINDOWS = 3
-STEPS_OF_A_WINDOW = 1.5  # the least, so that each has seen the fullest moment of a step
+STEPS_OF_A_WINDOW = 1.1  # the least, so that each has seen the fullest moment of a step
 
 
 def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
