@@ -166,3 +166,13 @@ def test_layers_that_are_not_known_do_not_bound_what_a_batch_can_do() -> None:
 def test_of_layers_that_are_not_known_a_run_that_died_is_explained_by_what_it_held_before() -> None:
     died = changed(unknown_layers(64, 950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
     assert amounts(memory_of(unknown_layers(16, 900), died))["batch"] == pytest.approx(3 * 280, rel=0.15)
+
+
+def test_layers_that_nobody_knows_the_shapes_of_have_no_bounds() -> None:
+    """What is inside of an attention: Keras knows that it is there, and not what it gives."""
+    after = record(peak_mib=1100)
+    unknown = {"name": "einsum", "class": "EinsumDense", "output_shape": [], "parameters": 99, "activation_bytes": 0}
+    after["model"]["layers"] = [*after["model"]["layers"], unknown, unknown]
+    explained = memory_of(record(), after)
+    assert amounts(explained) == {"layers": pytest.approx(200)}
+    assert not explained.left_words

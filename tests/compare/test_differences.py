@@ -71,6 +71,14 @@ def test_new_layers_are_a_deeper_model() -> None:
     assert "new: 2 × Conv2D" in found.words
 
 
+def test_a_count_of_blocks_makes_the_layers_that_come_of_it() -> None:
+    before = record(sources=source("BLOCKS = 2\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
+    after = record(deeper=6, sources=source("BLOCKS = 5\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
+    found = differences(before, after)
+    assert [(each.name, each.where) for each in found] == [("layers", "train.py:1")]
+
+
+
 @pytest.mark.parametrize(
     ("sections", "name", "words"),
     [

@@ -64,7 +64,7 @@ def explain(
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
     beside = Beside.of(before, after)
-    is_bounded = beside.knows_activations and touching[0].name in WELL_KNOWN
+    is_bounded = beside.knows_activations and beside.knows_what_is_new and touching[0].name in WELL_KNOWN
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
