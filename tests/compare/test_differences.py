@@ -78,7 +78,6 @@ def test_a_count_of_blocks_makes_the_layers_that_come_of_it() -> None:
     assert [(each.name, each.where) for each in found] == [("layers", "train.py:1")]
 
 
-
 @pytest.mark.parametrize(
     ("sections", "name", "words"),
     [

@@ -313,3 +313,10 @@ def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_pat
         CompilationsCounted(at=112.0, grown_bytes=900),
     ]
     assert record_of(run_of(tmp_path, START, *events))["figures"]["compiler_bytes"] == 400
+
+
+def test_how_crowded_the_machine_was_is_told_of_the_training_alone(tmp_path: Path) -> None:
+    started = HostSampled(at=101.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0)
+    trained = HostSampled(at=121.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0, queued_cores=3.0)
+    told = record_of(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
+    assert told["crowded_share"] == 0.75

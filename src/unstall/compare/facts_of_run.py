@@ -46,7 +46,10 @@ def spread(record: dict[str, Any]) -> float | None:
 
 
 def crowded(record: dict[str, Any]) -> float:
-    """Of the time that its threads wanted to run, the share that they waited for a core."""
+    """Of the time that its threads wanted to run, the share that they waited for a core; while it trained, if that is known."""
+    share = figure(record, "crowded_share")
+    if share is not None:
+        return share
     busy, waiting = figure(record, "cpu_cores"), figure(record, "queued_cores")
     return waiting / (busy + waiting) if busy and waiting else 0.0
 

@@ -168,7 +168,8 @@ def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | 
     few and short."""
     cores = [facts.section(record, "machine").get("cores") for record in (before, after)]
     more = facts.crowded(after) - facts.crowded(before) if cores[0] == cores[1] else 0.0  # with fewer it waits for itself
-    waited = max(more * (new or 0.0), -more * (old or 0.0), 0.0)
+    slower = (new if more > 0 else old) or 0.0
+    waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them
     steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
     return waited + (PAUSES_S / steps if steps else 0.0)
 

@@ -69,6 +69,7 @@ class Course:
         self.cpu_core_seconds = 0.0
         self.cpu_seconds = 0.0
         self.queued_core_seconds = 0.0  # of threads that were ready and had no core
+        self.busy_and_queued = (0.0, 0.0)  # the same two, since the first step: before it a program has one thread, mostly
         self._steps_before = 0  # of fits that have ended
         self._is_training = False
         self._compiler_bytes: int | None = None
@@ -146,6 +147,9 @@ class Course:
         self.cpu_core_seconds += event.cpu_cores * event.interval_s
         self.cpu_seconds += event.interval_s
         self.queued_core_seconds += event.queued_cores * event.interval_s
+        if self.stepped_at:
+            busy, queued = self.busy_and_queued
+            self.busy_and_queued = (busy + event.cpu_cores * event.interval_s, queued + event.queued_cores * event.interval_s)
 
     def _take_windows(self, event: HostSampled) -> None:
         if not self.stepped_at or not event.most_rss_bytes:

@@ -38,6 +38,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "most_threads": course.most_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": course.cpu_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
         "queued_cores": course.queued_core_seconds / course.cpu_seconds if course.cpu_seconds else None,
+        "crowded_share": _crowded(course),
         "loss_first": _loss(course, 0),
         "loss_last": _loss(course, -1),
         "loss_min": course.least_loss if course.least_loss is not None else _least(course),
@@ -106,6 +107,12 @@ def parts(course: Course) -> dict[str, float | None]:
         "other": of_later["between"],
     }
     return {name: None if seconds is None else round(seconds, 9) for name, seconds in told.items()}
+
+
+def _crowded(course: Course) -> float | None:
+    """Of the time that its threads wanted to run while it trained, the share that they waited for a core."""
+    busy, queued = course.busy_and_queued
+    return queued / (busy + queued) if busy + queued else None
 
 
 def _device_peak_is_of(course: Course) -> str:
