@@ -45,7 +45,7 @@ class MemoryLooks:
     def _look(self) -> None:
         """Until the process is gone."""
         while True:
-            began = time.monotonic()
+            began = time.thread_time()
             own = resident_bytes(self._pid)
             if not own:
                 return
@@ -54,7 +54,7 @@ class MemoryLooks:
                 self._looks.append(held)
                 if len(self._looks) > MOST_LOOKS:
                     del self._looks[: MOST_LOOKS // 2]
-            time.sleep(max(EVERY_S, (time.monotonic() - began) / COST_SHARE))
+            time.sleep(max(EVERY_S, (time.thread_time() - began) / COST_SHARE))
 
 
 def resident_bytes(pid: int) -> int:
