@@ -180,6 +180,6 @@ UNSEEN = [
          {"image_size": STREAM.with_(LARGER)}),
     Pair("torch: labels", RESIDUAL, replace(RESIDUAL, data="arrays, labels corrupted"), ("labels shuffled",),
          ("labels", "data_contents")),
-    Pair("torch: slower input", RESIDUAL, AUGMENTED, ("noise drawn for each batch",), ("source", "augmentation", "code")),
+    Pair("torch: slower input", RESIDUAL, AUGMENTED, ("noise drawn for each batch",), ("source", "augmentation")),
 ]  # fmt: skip
 UNSEEN_IDENTICAL = {"residual on torch": RESIDUAL, "segments on jax": SEGMENTS}
