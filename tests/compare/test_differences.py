@@ -238,6 +238,13 @@ def test_stages_that_nobody_chose_or_that_were_not_seen_alike_are_not_compared()
     assert differences(record(input={"stages_are": "measured"}), built) == []
 
 
+def test_a_short_run_and_a_long_one_are_compared_by_what_both_have_built() -> None:
+    stages = record()["input"]["stages"]
+    seen = record(input={"stages_are": "measured", "stages_built": stages})
+    short = record(input={"stages_are": "built", "stages": stages[:1], "stages_built": stages[:1]})
+    assert the_only(seen, short).words == "prefetch gone"
+
+
 def test_a_package_that_only_another_one_needs_can_change_nothing() -> None:
     versions = {**record()["versions"], "python-dateutil": "2.9.0"}
     found = the_only(record(versions=versions), record(versions={**versions, "python-dateutil": "4.0.0"}))

@@ -235,8 +235,8 @@ def backend(record: dict[str, Any]) -> str | None:
 # --- how it is fed ---
 
 
-def stages(input_section: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = input_section.get("stages")
+def stages(input_section: dict[str, Any], name: str = "stages") -> list[dict[str, Any]]:
+    rows = input_section.get(name)
     return [row for row in rows if isinstance(row, dict) and row.get("stage")] if isinstance(rows, list) else []
 
 

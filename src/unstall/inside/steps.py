@@ -17,6 +17,7 @@ EACH_STEP_UP_TO = 8  # the first steps are told one by one
 EVERY_S = 1.0
 EVERY_LATER_S = 5.0
 LATER_AFTER_S = 300.0
+PRECISION = 3e-7  # of a running mean of 32 bits
 
 
 class StepCounter:
@@ -27,6 +28,7 @@ class StepCounter:
         self.done = 0
         self._emit = emit
         self._running_mean = running_mean
+        self._least = math.inf  # of the losses so far
         self._opened = time.monotonic()
         self._epoch = 0
         self._reset_mean()
@@ -116,8 +118,12 @@ class StepCounter:
         if new <= 0:
             return None, True  # this reading was told already
         total = loss * steps
-        mean = (total - self._mean_sum) / new
+        mean, most = (total - self._mean_sum) / new, max(abs(total), abs(self._mean_sum))
         self._mean_steps, self._mean_sum = steps, total
+        finest = PRECISION * most / new
+        if abs(mean) < finest and finest > self._least:
+            return None, True  # after a loss of 10^16 a running mean says nothing of what follows
+        self._least = min(self._least, abs(mean))
         return mean, True
 
 
