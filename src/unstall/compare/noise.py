@@ -158,7 +158,7 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     usual = min(value for value in (old, new) if value) if old and new else 0.0
     spreads = [facts.spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
-    crowd = CROWD_SHARE * max(facts.crowded(before), facts.crowded(after)) * usual
+    crowd = CROWD_SHARE * max(facts.crowded(before) * (old or 0.0), facts.crowded(after) * (new or 0.0))
     noise = max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
     return noise + _by_the_machine(before, after, old, new)
 
@@ -166,8 +166,9 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
 def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
     """Of a step, what others on the machine can have done: the one run waited for a core more than the other, or its steps were
     few and short."""
-    cores = [facts.section(record, "machine").get("cores") for record in (before, after)]
-    more = facts.crowded(after) - facts.crowded(before) if cores[0] == cores[1] else 0.0  # with fewer it waits for itself
+    cores = [facts.section(record, "machine").get("cores") or 0 for record in (before, after)]
+    more = facts.crowded(after) - facts.crowded(before)
+    more = 0.0 if more * (cores[1] - cores[0]) < 0 else more  # with fewer cores it waits for itself
     slower = (new if more > 0 else old) or 0.0
     waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them
     steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
