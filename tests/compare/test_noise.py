@@ -42,6 +42,13 @@ def test_what_a_compiler_left_by_chance_is_none_of_the_change() -> None:
     assert any("left in the process" in line for line in answer)
 
 
+def test_of_what_a_compiler_left_of_a_deeper_model_half_may_be_chance() -> None:
+    before, after = measured(834, compiler_mib=400), changed(measured(1126, compiler_mib=500), model=record(deeper=4)["model"])
+    moved = noise.memory(before, after)
+    assert moved.by == 242 * MIB
+    assert moved.unsure >= 50 * MIB
+
+
 def test_what_a_compiler_needs_much_more_of_is_no_chance() -> None:
     assert noise.memory(measured(834, compiler_mib=100), measured(1134, compiler_mib=400)).by == 300 * MIB
 

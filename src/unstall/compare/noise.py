@@ -17,8 +17,10 @@ HOST_NOISE_SHARE = 0.02
 # by what its steps hold one after the other. Peaks of the same program differ by 7 % of it where PyTorch allocates in several
 # threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow.
 HOST_UNSURE_BYTES = 8 * 2**20
+AHEAD_UNSURE_BYTES = 16 * 2**20  # on JAX: a run that nobody watches begins its steps earlier, and holds 14 to 61 MiB more for it
 PEAK_UNSURE_SHARE = 0.1
 STEPS_UNSURE_SHARE = 0.02
+QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
 COMPILER_CHANCE = 0.35  # of what compilers left in the process: it differs by so much from run to run
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
@@ -89,13 +91,20 @@ def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     by, unsure = new - old, PEAK_UNSURE_SHARE * own
     if levels[0] is not None and levels[1] is not None:
         by = levels[1][0] - levels[0][0]
-        unsure = max(STEPS_UNSURE_SHARE * own, math.hypot(levels[0][1], levels[1][1]))
-    unsure = max(HOST_UNSURE_BYTES, unsure)
-    noise = max(noise, unsure)
+        unsure = max(STEPS_UNSURE_SHARE * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
+    is_ahead = facts.figure(after, "compiler_bytes") is not None  # told by JAX alone
+    unsure = max(AHEAD_UNSURE_BYTES if is_ahead else HOST_UNSURE_BYTES, unsure)
     chance = _by_the_compiler(before, after)
+    if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
+        chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
+    noise = max(noise, unsure)
     more = f"{size(abs(chance))} {'more' if chance > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
     return Moved("host memory", old, new, noise, "B", by - chance, unsure, note if chance else "")
+
+
+def _layers(record: dict[str, Any]) -> int:
+    return len(facts.section(record, "model").get("layers") or ())
 
 
 def _own_bytes(record: dict[str, Any], peak: float) -> float:
