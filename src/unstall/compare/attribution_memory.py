@@ -63,17 +63,18 @@ def explain(
     if not touching or (not moved.is_clear and not is_cut_short):
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
+    unsure = moved.unsure or moved.noise
     beside = Beside.of(before, after)
     is_bounded = beside.knows_activations and beside.knows_what_is_new and touching[0].name in WELL_KNOWN
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
-        total = None if total is None else _settled(_joint(planned), total, moved)
+        total, unsure = (None, unsure) if total is None else _settled(_joint(planned), total, moved)
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
     told = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
-    return _with_unsure(told, total, moved.unsure or moved.noise)
+    return _with_unsure(told, total, unsure)
 
 
 def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
@@ -102,18 +103,19 @@ def _joint(planned: Alone) -> float:
     return planned.get(ALL, sum(planned.values()))
 
 
-def _settled(planned: float, measured: float, moved: Moved) -> float:
+def _settled(planned: float, measured: float, moved: Moved) -> tuple[float, float]:
     share = PLAN_UNSURE if moved.what == "device memory" else HOST_PLAN_UNSURE
     return settled(planned, measured, moved.unsure or moved.noise, share)
 
 
-def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> float:
-    """Between a plan and a measurement that agree: nearer to what is surer. The peak of a process is another one in each run, by
-    as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
+def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
+    """Between a plan and a measurement that agree: nearer to what is surer, and surer than both. The peak of a process is another
+    one in each run, by as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
     unsure = plan_unsure * abs(planned)
     if not unsure or abs(measured - planned) > AGREE * math.hypot(noise, unsure):
-        return measured
-    return (measured / noise**2 + planned / unsure**2) / (1 / noise**2 + 1 / unsure**2)
+        return measured, noise
+    weight = 1 / noise**2 + 1 / unsure**2
+    return (measured / noise**2 + planned / unsure**2) / weight, weight**-0.5
 
 
 # --- by arithmetic ---
