@@ -1,9 +1,9 @@
 """Pairs that nothing was tuned to: other models, sizes and frameworks than those that comparing was written with.
 
 They were written and run once before anything was mended by what they showed. At that first look the main cause stood first in
-7 of 7, and of 5 amounts of memory 3 were within 10 % of the truth: 29 % off was the batch on PyTorch, whose peaks differ by 7 % from
-run to run, 77 % off the blocks of attention, of which most went to the line BLOCKS. A step that others on the machine slowed was
-called unexplained. Kinds and limits have been set while looking at them since: they are no blind test any more.
+7 of 7, and of 5 amounts of memory 3 were within 10 % of the truth: 29 % off was the batch on PyTorch, whose peaks differ by 7 %
+from run to run, 77 % off the blocks of attention, of which most went to the line BLOCKS. A step that others on the machine slowed
+was called unexplained. Kinds and limits have been set while looking at them since: they are no blind test any more.
 """
 
 from __future__ import annotations
