@@ -133,9 +133,10 @@ def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, nois
     alone = noise - _by_the_machine(before, after, facts.figure(before, "step_s"), facts.figure(after, "step_s"))
     if not alone < abs(by) <= noise or abs(crowds[1] - crowds[0]) < CROWDED_MORE:
         return ""
+    took = f"{abs(by):.3g} s" if abs(by) >= 1 else f"{abs(by) * 1000:.3g} ms"
     return (
-        f"the step took {f'{abs(by):.3g} s' if abs(by) >= 1 else f'{abs(by) * 1000:.3g} ms'} {'longer' if by > 0 else 'less'}, but the older run waited for a core "
-        f"{crowds[0]:.0%} of its time and the newer {crowds[1]:.0%}: others were on the machine, and that may be all of it"
+        f"the step took {took} {'longer' if by > 0 else 'less'}, but the older run waited for a core {crowds[0]:.0%} of its time "
+        f"and the newer {crowds[1]:.0%}: others were on the machine, and that may be all of it"
     )
 
 
