@@ -87,7 +87,7 @@ ON_A_DISK = Variant("files", "files", in_memory=True)
 IN_A_GROUP = IMAGES.with_(group_bytes=3 * 2**30)
 
 
-def _one(name: str, before: Variant, after: Variant, planted: str, kind: str) -> Pair:
+def one_change(name: str, before: Variant, after: Variant, planted: str, kind: str) -> Pair:
     """One change, that memory is measured of."""
     return Pair(name, before, after, (planted,), (kind,), {kind: after})
 
@@ -95,16 +95,16 @@ def _one(name: str, before: Variant, after: Variant, planted: str, kind: str) ->
 LARGE, MANY = replace(FILES, data="files, large ones"), replace(BOXES, data="boxes, 90")
 SMALLER_RATE, WIDER = ("RATE = 0.02", "RATE = 0.01"), ("FILTERS = 24", "FILTERS = 32")
 PAIRS = [
-    _one("batch", IMAGES, IMAGES.with_(BATCH), "batch 12 → 32", "batch"),
-    _one("image size", IMAGES, IMAGES.with_(SIZE), "image size 128 → 192", "image_size"),
-    _one("filters", IMAGES, IMAGES.with_(FILTERS), "filters 24 → 60", "filters"),
-    _one("deeper", IMAGES, IMAGES.with_(MORE_LAYERS), "four more layers", "layers"),
-    _one("optimizer", WIDE, WIDE.with_(ADAM), "SGD → Adam", "optimizer"),
-    _one("accumulation", WIDE, WIDE.with_(ACCUMULATE), "gradients over 4 steps", "accumulation"),
-    _one("precision", IMAGES, IMAGES.with_(BFLOAT), "float32 → mixed_bfloat16", "precision"),
-    _one("large images", FILES, LARGE, "six images of 5200 px", "large_images"),
-    _one("more boxes", BOXES, MANY, "up to 6 → 90 boxes of an image", "boxes"),
-    _one("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), "batch 24 → 72, the first argument", "command"),
+    one_change("batch", IMAGES, IMAGES.with_(BATCH), "batch 12 → 32", "batch"),
+    one_change("image size", IMAGES, IMAGES.with_(SIZE), "image size 128 → 192", "image_size"),
+    one_change("filters", IMAGES, IMAGES.with_(FILTERS), "filters 24 → 60", "filters"),
+    one_change("deeper", IMAGES, IMAGES.with_(MORE_LAYERS), "four more layers", "layers"),
+    one_change("optimizer", WIDE, WIDE.with_(ADAM), "SGD → Adam", "optimizer"),
+    one_change("accumulation", WIDE, WIDE.with_(ACCUMULATE), "gradients over 4 steps", "accumulation"),
+    one_change("precision", IMAGES, IMAGES.with_(BFLOAT), "float32 → mixed_bfloat16", "precision"),
+    one_change("large images", FILES, LARGE, "six images of 5200 px", "large_images"),
+    one_change("more boxes", BOXES, MANY, "up to 6 → 90 boxes of an image", "boxes"),
+    one_change("own loop, batch", LOOP, replace(LOOP, arguments=("72",)), "batch 24 → 72, the first argument", "command"),
     Pair("learning rate", IMAGES, IMAGES.with_(RATE), ("learning rate 0.02 → 8",), ("learning_rate",)),
     Pair("labels", IMAGES, replace(IMAGES, data="arrays, labels corrupted"), ("labels shuffled",), ("labels", "data_contents")),
     Pair("loss", IMAGES, IMAGES.with_(LOSS, ONE_HOT), ("cross-entropy → hinge",), ("loss",)),
@@ -126,7 +126,7 @@ PAIRS = [
          ("batch",)),
     Pair("another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.85 * 2**30)),
          ("another process holds 2.85 of 3 GiB",), ("foreign",)),
-    _one("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
+    one_change("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
     Pair("trained, rate and input_threads", TRAIN, _set(TRAIN, rate="3.0", input_threads="2"), ("rate 0.01 → 3", "input_threads"),
          ("learning_rate",)),
 ]  # fmt: skip

@@ -35,7 +35,7 @@ IMAGES_JAX = f"""\
 SIZE = 128
 FILTERS = 24
 RATE = 0.02
-STEPS = 6
+STEPS = 12
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/train.npz")
@@ -147,7 +147,7 @@ from keras import ops
 BATCH = 16
 SIZE = 96
 CELLS = 48
-STEPS = 6
+STEPS = 40
 
 keras.utils.set_random_seed(1)
 stored = np.load("data/boxes.npz")
@@ -192,7 +192,7 @@ import tensorflow as tf
 
 BATCH = int(sys.argv[1]) if len(sys.argv) > 1 else 32
 SIZE = 96
-STEPS = 10
+STEPS = 40
 
 tf.random.set_seed(1)
 stored = np.load("data/train.npz")

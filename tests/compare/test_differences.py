@@ -71,6 +71,13 @@ def test_new_layers_are_a_deeper_model() -> None:
     assert "new: 2 × Conv2D" in found.words
 
 
+def test_a_count_of_blocks_makes_the_layers_that_come_of_it() -> None:
+    before = record(sources=source("BLOCKS = 2\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
+    after = record(deeper=6, sources=source("BLOCKS = 5\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
+    found = differences(before, after)
+    assert [(each.name, each.where) for each in found] == [("layers", "train.py:1")]
+
+
 @pytest.mark.parametrize(
     ("sections", "name", "words"),
     [
@@ -229,6 +236,13 @@ def test_stages_that_nobody_chose_or_that_were_not_seen_alike_are_not_compared()
     assert differences(record(input={"kind": "PyDataset", "stages": []}), record(input=generator)) == []
     built = record(input={"stages_are": "built", "stages": [*record()["input"]["stages"], {"stage": "repeat", "arguments": {}}]})
     assert differences(record(input={"stages_are": "measured"}), built) == []
+
+
+def test_a_short_run_and_a_long_one_are_compared_by_what_both_have_built() -> None:
+    stages = record()["input"]["stages"]
+    seen = record(input={"stages_are": "measured", "stages_built": stages})
+    short = record(input={"stages_are": "built", "stages": stages[:1], "stages_built": stages[:1]})
+    assert the_only(seen, short).words == "prefetch gone"
 
 
 def test_a_package_that_only_another_one_needs_can_change_nothing() -> None:

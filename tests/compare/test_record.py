@@ -14,6 +14,7 @@ from unstall.journal.events import (
     BatchesCounted,
     BatchSampled,
     CircumstancesSeen,
+    CompilationsCounted,
     DeviceMemoryCounted,
     DeviceSampled,
     EpochScored,
@@ -288,3 +289,34 @@ def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Pa
     (tmp_path / "few").mkdir()
     assert record_of(run_of(tmp_path, START, *groups))["figures"]["step_spread_s"] == pytest.approx(0.1)
     assert record_of(run_of(tmp_path / "few", START, *groups[:3]))["figures"]["step_spread_s"] is None
+
+
+def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) -> None:
+    """A window is as long as a step and more: shorter ones are put together. What came before the first step is none of it."""
+    began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, most_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
+    fullest = [[700, 720], [650, 704], [600, 746], [702, 690], [650, 704]]
+    looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, most_rss_bytes=most) for n, most in enumerate(fullest)]
+    later = [steps(3 + n, 3 + n, 0.5, at=106.0 + n) for n in range(4)]
+    after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, most_rss_bytes=[9000, 9000])
+    told = record_of(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
+    assert told["host_usual_bytes"] == 704
+    assert told["host_unsure_bytes"] == (720 - 704) / 2
+    (tmp_path / "short").mkdir()
+    short = record_of(run_of(tmp_path / "short", START, *began, looks[0], later[0]))["figures"]
+    assert (short["host_usual_bytes"], short["host_unsure_bytes"]) == (None, None)
+
+
+def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_path: Path) -> None:
+    events = [
+        CompilationsCounted(at=110.0, grown_bytes=400),
+        steps(0, 9, 1.0, at=111.0),
+        CompilationsCounted(at=112.0, grown_bytes=900),
+    ]
+    assert record_of(run_of(tmp_path, START, *events))["figures"]["compiler_bytes"] == 400
+
+
+def test_how_crowded_the_machine_was_is_told_of_the_training_alone(tmp_path: Path) -> None:
+    started = HostSampled(at=101.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0)
+    trained = HostSampled(at=121.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0, queued_cores=3.0)
+    told = record_of(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
+    assert told["crowded_share"] == 0.75

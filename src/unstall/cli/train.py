@@ -81,9 +81,8 @@ def command(
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
     if guest is not None:
-        sys.exit(
-            _trained(beginning.begin_as_guest(resolve(options, config).settings, out or resume, guest), {}, json_target, board)
-        )
+        own = beginning.begin_as_guest(resolve(options, config).settings, out or resume, guest)
+        sys.exit(_trained(own, {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)

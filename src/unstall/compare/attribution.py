@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unstall.compare import attribution_loss, attribution_memory, attribution_time, facts, noise
@@ -58,15 +58,7 @@ def compared(
 
 def _without_small(explained: Explained) -> Explained:
     kept = tuple(each for each in explained.explanations if each.share >= LEAST_SHARE)
-    return Explained(
-        explained.channel,
-        kept,
-        explained.together,
-        explained.left,
-        explained.left_unit,
-        explained.left_words,
-        explained.candidates,
-    )
+    return replace(explained, explanations=kept)
 
 
 def _importance(each: Difference, explained: Sequence[Explained], moved: dict[str, Moved], after: dict[str, Any]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unstall.compare import facts
@@ -45,7 +45,10 @@ COPIES = {
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
 WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
 CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
-PLAN_UNSURE = 0.1  # share of what a plan says: it is of the step alone, and a process is more
+SHARED_UNSURE = 0.15  # of an amount, where several changes share what was measured: which of them had how much of it
+DIED_UNSURE = 0.25  # of an amount, where the newer run died: it is what the older one showed, carried further
+PLAN_UNSURE = 0.1  # share of what a plan says, on a card
+HOST_PLAN_UNSURE = 0.25  # on the host: what kernels work with is in no plan, and the plan is of the step alone
 AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
 LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
@@ -60,16 +63,18 @@ def explain(
     if not touching or (not moved.is_clear and not is_cut_short):
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
+    unsure = moved.unsure or moved.noise
     beside = Beside.of(before, after)
-    is_bounded = beside.knows_activations and touching[0].name in WELL_KNOWN
+    is_bounded = beside.knows_activations and beside.knows_what_is_new and touching[0].name in WELL_KNOWN
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
         found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
-        total = None if total is None else settled(_joint(planned), total, moved.noise)
+        total, unsure = (None, unsure) if total is None else _settled(_joint(planned), total, moved)
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
-    return found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+    told = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+    return _with_unsure(told, total, unsure)
 
 
 def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
@@ -98,13 +103,19 @@ def _joint(planned: Alone) -> float:
     return planned.get(ALL, sum(planned.values()))
 
 
-def settled(planned: float, measured: float, noise: float) -> float:
-    """Between a plan and a measurement that agree: nearer to what is surer. The peak of a process is another one in each run, by
-    as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
-    unsure = PLAN_UNSURE * abs(planned)
+def _settled(planned: float, measured: float, moved: Moved) -> tuple[float, float]:
+    share = PLAN_UNSURE if moved.what == "device memory" else HOST_PLAN_UNSURE
+    return settled(planned, measured, moved.unsure or moved.noise, share)
+
+
+def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
+    """Between a plan and a measurement that agree: nearer to what is surer, and surer than both. The peak of a process is another
+    one in each run, by as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
+    unsure = plan_unsure * abs(planned)
     if not unsure or abs(measured - planned) > AGREE * math.hypot(noise, unsure):
-        return measured
-    return (measured / noise**2 + planned / unsure**2) / (1 / noise**2 + 1 / unsure**2)
+        return measured, noise
+    weight = 1 / noise**2 + 1 / unsure**2
+    return (measured / noise**2 + planned / unsure**2) / weight, weight**-0.5
 
 
 # --- by arithmetic ---
@@ -166,13 +177,22 @@ def _bytes(terms: Terms, copies: dict[str, float]) -> float:
 
 def _ordered(found: Explained, total: float) -> Explained:
     whole = abs(total) or 1.0
-    kept = [_with_share(each, abs(each.amount) / whole) for each in found.explanations]
+    kept = [replace(each, share=min(1.0, abs(each.amount) / whole)) for each in found.explanations]
     kept.sort(key=lambda each: -abs(each.amount))
-    return Explained(found.channel, tuple(kept), found.together, found.left, "B", found.left_words, found.candidates)
+    return replace(found, explanations=tuple(kept), left_unit="B")
 
 
-def _with_share(each: Explanation, share: float) -> Explanation:
-    return Explanation(each.difference, each.channel, each.amount, each.unit, each.how, min(1.0, share), each.part, each.note)
+def _with_unsure(found: Explained, total: float | None, unsure: float) -> Explained:
+    """Each amount with what it may be wrong by."""
+    is_shared = len(found.explanations) > 1
+
+    def of(each: Explanation) -> float:
+        if total is None:
+            return DIED_UNSURE * abs(each.amount)
+        measured = unsure * min(1.0, abs(each.amount / total)) if total else unsure
+        return math.hypot(measured, SHARED_UNSURE * abs(each.amount) if is_shared else 0.0)
+
+    return replace(found, explanations=tuple(replace(each, unsure=of(each)) for each in found.explanations))
 
 
 def _with_what_is_left(found: Explained, touching: list[Difference], total: float, noise: float) -> Explained:

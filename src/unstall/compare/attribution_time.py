@@ -144,4 +144,4 @@ def _explanation(each: Difference, part: str, amount: float, moved: Moved, how: 
 
 def _told(seconds: float) -> str:
     sign = "+" if seconds >= 0 else "−"
-    return f"{sign}{abs(seconds) * 1000:.3g} ms"
+    return f"{sign}{abs(seconds) * 1000:.3g} ms" if abs(seconds) < 1 else f"{sign}{abs(seconds):.3g} s"

@@ -40,6 +40,11 @@ class Change:
     def text(self) -> str:
         return "\n".join((*self.before, *self.after))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that these lines give a value."""
+        return tuple(match[1] for line in self.after if (match := _ASSIGNED.match(line)))
+
     def turns(self, before: Any, after: Any) -> bool:
         """Whether it writes `after` where `before` stood: numbers by their value, words as words."""
         if before == after:
@@ -97,8 +102,7 @@ def of_file(file: str, before: str, after: str) -> list[Change]:
 
 def _uses(change: Change, lines: list[tuple[int, str]]) -> tuple[str, ...]:
     """`READERS = 1` says little; `map(read, num_parallel_calls=READERS)` says what it is."""
-    names = [match[1] for line in change.after if (match := _ASSIGNED.match(line))]
-    pattern = re.compile(rf"\b({'|'.join(names)})\b") if names else None
+    pattern = re.compile(rf"\b({'|'.join(change.names)})\b") if change.names else None
     found = [line for _, line in lines if pattern and pattern.search(line) and line not in change.after]
     return tuple(found[:MOST_USES])
 

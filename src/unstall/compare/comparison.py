@@ -45,7 +45,8 @@ def answer(comparison: Comparison) -> list[str]:
         if amounts:
             lines.append(f"{each.told}: {', '.join(amounts)}")
     lines += [line for explained in comparison.explained for line in left_over(explained)]
-    return lines or ["nothing of it changed memory, time or loss by more than runs differ by themselves"]
+    lines = lines or ["nothing of it changed memory, time or loss by more than runs differ by themselves"]
+    return lines + [each.note for each in comparison.moved.values() if each.note]
 
 
 def left_over(explained: Explained) -> list[str]:

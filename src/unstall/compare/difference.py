@@ -39,7 +39,7 @@ KINDS: dict[str, Kind] = {
     "large_images": _kind(0.82, MEMORY, INPUT, COMPUTE),
     "precision": _kind(0.8, *STEP, COMPILE, signs=r"float16|mixed_|dtype|precision|autocast"),
     "loss": _kind(0.8, LOSS, MEMORY, COMPUTE, signs=r"loss|entropy|focal|\bmse\b|huber"),
-    "labels": _kind(0.8, LOSS, signs=r"label|target|\by\b|\by_|classes"),
+    "labels": _kind(0.78, LOSS, signs=r"label|target|\by\b|\by_|classes"),
     "learning_rate": _kind(0.8, LOSS, signs=r"rate|\blr\b|schedule|decay"),
     "optimizer": _kind(0.75, *STEP, CHECKPOINT, signs=r"optimi[sz]er|Adam|SGD|RMSprop|Lion|Adagrad|Adafactor|Nadam"),
     "micro_batch": _kind(0.75, MEMORY, COMPUTE, signs=r"micro"),

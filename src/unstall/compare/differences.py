@@ -127,6 +127,8 @@ def makes(change: Change, effect: Difference) -> bool:
         return True
     if effect.detail and re.search(rf"\b{re.escape(effect.detail.split('.')[-1])}\b", change.text):
         return True
+    if effect.name == "layers" and kind.is_spoken_of("\n".join(change.names)):
+        return True  # BLOCKS = 2: how many layers come of it is not written there
     if effect.name in BY_NUMBER:
         return kind.is_spoken_of(change.text) and any(change.writes(is_now) or change.wrote(was) for was, is_now in values)
     if effect.name in BY_WORDS and kind.is_spoken_of(change.text):

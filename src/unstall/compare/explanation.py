@@ -10,6 +10,8 @@ from unstall.compare.difference import Difference
 from unstall.compare.facts_of_run import OF_THE_RUN
 from unstall.report.text import size
 
+TOLD_AS_ONE = 0.1  # of an amount: what is unsure by more is told as from where to where
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -23,11 +25,23 @@ class Explanation:
     share: float = 0.0  # of the whole change, 0 to 1
     part: str = ""  # of a step, for the time
     note: str = ""
+    unsure: float = 0.0  # that the amount may be wrong by, where that is known
 
     @property
     def words(self) -> str:
-        """+5.1 GiB; +12 ms per step (input)."""
-        return told_amount(self.amount, self.unit, self.channel, self.part) + (f" {self.note}" if self.note else "")
+        """+5.1 GiB; +120 to +160 MiB; +12 ms per step (input)."""
+        told = told_range(*self.range) if self.is_range else told_amount(self.amount, self.unit, self.channel, self.part)
+        return told + (f" {self.note}" if self.note else "")
+
+    @property
+    def is_range(self) -> bool:
+        return self.unit == "B" and self.unsure > TOLD_AS_ONE * abs(self.amount)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the least that it may be to the most; with the amount's sign."""
+        sign = 1.0 if self.amount >= 0 else -1.0
+        return sign * max(0.0, abs(self.amount) - self.unsure), sign * (abs(self.amount) + self.unsure)
 
     @property
     def told(self) -> str:
@@ -37,6 +51,7 @@ class Explanation:
         return {
             "difference": self.difference.name, "detail": self.difference.detail, "words": self.told, "channel": self.channel,
             "part": self.part, "amount": self.amount, "unit": self.unit, "how": self.how, "share": round(self.share, 4),
+            "range": list(self.range) if self.is_range else None,
         }  # fmt: skip
 
 
@@ -70,3 +85,11 @@ def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> 
         where = f" ({part})" if part else ""
         return f"{sign}{told} {'of the run' if part in OF_THE_RUN else 'per step'}{where}"
     return f"{sign}{abs(amount):.3g}" + (" in the loss" if channel == "loss" else "")
+
+
+def told_range(least: float, most: float) -> str:
+    """+120 to +160 MiB."""
+    sign = "+" if most >= 0 else "−"
+    unit, divisor = ("GiB", 2**30) if abs(most) >= 2**30 else ("MiB", 2**20)
+    low, high = (f"{abs(each) / divisor:.1f}" if unit == "GiB" else f"{abs(each) / divisor:.0f}" for each in (least, most))
+    return f"up to {sign}{high} {unit}" if float(low) == 0 else f"{sign}{low} to {sign}{high} {unit}"

@@ -23,13 +23,14 @@ from unstall.compare.facts_of_run import (
     part,
     score,
     spread,
+    usual_memory,
 )
 from unstall.compare.plain import numbers, section
 from unstall.runs import by_newer_names
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
-    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread",
+    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread", "usual_memory",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
@@ -234,8 +235,8 @@ def backend(record: dict[str, Any]) -> str | None:
 # --- how it is fed ---
 
 
-def stages(input_section: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = input_section.get("stages")
+def stages(input_section: dict[str, Any], name: str = "stages") -> list[dict[str, Any]]:
+    rows = input_section.get(name)
     return [row for row in rows if isinstance(row, dict) and row.get("stage")] if isinstance(rows, list) else []
 
 

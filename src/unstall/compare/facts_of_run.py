@@ -25,6 +25,7 @@ OF_TIME = frozenset({
 
 
 OF_THE_RUN = frozenset({"validation", "checkpoint", "compile"})
+ABOVE_THE_USUAL = 0.25  # of what a training holds: a peak beyond that is no chance, but one large image, say
 
 
 def figure(record: dict[str, Any], name: str) -> float | None:
@@ -45,7 +46,10 @@ def spread(record: dict[str, Any]) -> float | None:
 
 
 def crowded(record: dict[str, Any]) -> float:
-    """Of the time that its threads wanted to run, the share that they waited for a core."""
+    """Of the time that its threads wanted to run, the share that they waited for a core; while it trained, if that is known."""
+    share = figure(record, "crowded_share")
+    if share is not None:
+        return share
     busy, waiting = figure(record, "cpu_cores"), figure(record, "queued_cores")
     return waiting / (busy + waiting) if busy and waiting else 0.0
 
@@ -62,6 +66,15 @@ def score(record: dict[str, Any]) -> float | None:
     known = section(record, "figures").get("score")
     value = known.get("AP") if isinstance(known, dict) else None
     return float(value) if isinstance(value, int | float) else None
+
+
+def usual_memory(record: dict[str, Any]) -> tuple[float, float] | None:
+    """What steps hold at their most, and how unsure that is; None where the run's peak is of something else, or not known."""
+    usual, unsure, peak = (figure(record, name) for name in ("host_usual_bytes", "host_unsure_bytes", "host_peak_bytes"))
+    if usual is None or unsure is None or peak is None:
+        return None
+    own = usual - (figure(record, "host_before_bytes") or 0.0)
+    return (usual, unsure) if peak - usual <= ABOVE_THE_USUAL * own else None
 
 
 def floor_bytes(record: dict[str, Any]) -> float | None:

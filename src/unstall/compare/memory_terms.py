@@ -71,6 +71,12 @@ class Beside:
         """Of a model class of one's own nobody knows what its layers give."""
         return any(pair.before is not None and pair.before.activation_bytes for pair in self.pairs)
 
+    @property
+    def knows_what_is_new(self) -> bool:
+        """What is inside of an attention, say, gives something that Keras knows no shape of: what it holds has no bounds then."""
+        alone = [pair.before or pair.after for pair in self.pairs if pair.before is None or pair.after is None]
+        return all(layer is not None and layer.activation_bytes for layer in alone)
+
     # --- what is taken from which run ---
 
     def _chosen(self, changes: frozenset[str], kind: str, read: Callable[[dict[str, Any]], Any]) -> Any:

@@ -9,13 +9,25 @@ from typing import Any
 
 from unstall.compare import facts
 from unstall.compare.facts_of_run import OF_THE_RUN
+from unstall.report.text import size
 
 HOST_NOISE_BYTES = 24 * 2**20  # that the peak of a process differs by, run to run: threads, caches of the allocator
 HOST_NOISE_SHARE = 0.02
+# That a difference of two runs is unsure by: at the least; as a share of what the training holds, by its one highest moment, and
+# by what its steps hold one after the other. Peaks of the same program differ by 7 % of it where PyTorch allocates in several
+# threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow.
+HOST_UNSURE_BYTES = 8 * 2**20
+AHEAD_UNSURE_BYTES = 16 * 2**20  # on JAX: a run that nobody watches begins its steps earlier, and holds 14 to 61 MiB more for it
+PEAK_UNSURE_SHARE = 0.1
+STEPS_UNSURE_SHARE = 0.02
+QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
+COMPILER_CHANCE = 0.35  # of what compilers left in the process: it differs by so much from run to run
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
 TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
 CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's own threads, which get in each other's way
+CROWDED_MORE = 0.15  # of its time that a run waited for a core more than the other: then it is said
+PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
@@ -31,9 +43,14 @@ class Moved:
     after: float | None
     noise: float
     unit: str
+    level: float | None = None  # that it moved by where that is better known than by the two figures
+    unsure: float = 0.0  # that `by` may be wrong by; 0: not known better than the noise
+    note: str = ""  # what must be known of the two figures, beside what is claimed of them
 
     @property
     def by(self) -> float:
+        if self.level is not None:
+            return self.level
         return self.after - self.before if self.before is not None and self.after is not None else 0.0
 
     @property
@@ -50,22 +67,77 @@ class Moved:
     def as_plain(self) -> dict[str, Any]:
         return {
             "what": self.what, "before": self.before, "after": self.after, "by": self.by, "noise": self.noise, "unit": self.unit,
-            "is_clear": self.is_clear,
+            "is_clear": self.is_clear, "note": self.note,
         }  # fmt: skip
 
 
 def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     """On the card where there is one; else of the host."""
-    name = "device_peak_bytes" if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes") else ""
-    old, new = facts.figure(before, name or "host_peak_bytes"), facts.figure(after, name or "host_peak_bytes")
-    most = max(old or 0.0, new or 0.0)
-    noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * most) if name else max(HOST_NOISE_BYTES, HOST_NOISE_SHARE * most)
-    return Moved("device memory" if name else "host memory", old, new, noise, "B")
+    if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
+        old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
+        noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
+        return Moved("device memory", old, new, noise, "B", unsure=noise)
+    return _host_memory(before, after)
+
+
+def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+    """By what steps hold one after the other, where both runs show it; without what the compiler left by chance."""
+    old, new = facts.figure(before, "host_peak_bytes"), facts.figure(after, "host_peak_bytes")
+    noise = max(HOST_NOISE_BYTES, HOST_NOISE_SHARE * max(old or 0.0, new or 0.0))
+    if old is None or new is None:
+        return Moved("host memory", old, new, noise, "B")
+    levels = [facts.usual_memory(record) for record in (before, after)]
+    own = max(_own_bytes(before, old), _own_bytes(after, new))
+    by, unsure = new - old, PEAK_UNSURE_SHARE * own
+    if levels[0] is not None and levels[1] is not None:
+        by = levels[1][0] - levels[0][0]
+        unsure = max(STEPS_UNSURE_SHARE * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
+    is_ahead = facts.figure(after, "compiler_bytes") is not None  # told by JAX alone
+    unsure = max(AHEAD_UNSURE_BYTES if is_ahead else HOST_UNSURE_BYTES, unsure)
+    chance = _by_the_compiler(before, after)
+    if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
+        chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
+    noise = max(noise, unsure)
+    more = f"{size(abs(chance))} {'more' if chance > 0 else 'less'}"
+    note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
+    return Moved("host memory", old, new, noise, "B", by - chance, unsure, note if chance else "")
+
+
+def _layers(record: dict[str, Any]) -> int:
+    return len(facts.section(record, "model").get("layers") or ())
+
+
+def _own_bytes(record: dict[str, Any], peak: float) -> float:
+    """Of the peak, what is of the training itself."""
+    return peak - (facts.floor_bytes(record) or 0.0) - (facts.figure(record, "compiler_bytes") or 0.0)
+
+
+def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
+    """What one compiler left more than the other; 0 where that is more than chance, too little to be told from what else goes on
+    meanwhile, or not known."""
+    old, new = facts.figure(before, "compiler_bytes"), facts.figure(after, "compiler_bytes")
+    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_CHANCE * max(old, new):
+        return 0.0
+    return new - old
 
 
 def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = facts.figure(before, "step_s"), facts.figure(after, "step_s")
-    return Moved("step", old, new, _time_noise(before, after, old, new), "s")
+    noise = _time_noise(before, after, old, new)
+    return Moved("step", old, new, noise, "s", note=_crowded_note(before, after, (new or 0.0) - (old or 0.0), noise))
+
+
+def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
+    """Where a step took longer than such steps usually differ by, and others on the machine can be all of the reason."""
+    crowds = [facts.crowded(record) for record in (before, after)]
+    alone = noise - _by_the_machine(before, after, facts.figure(before, "step_s"), facts.figure(after, "step_s"))
+    if not alone < abs(by) <= noise or abs(crowds[1] - crowds[0]) < CROWDED_MORE:
+        return ""
+    took = f"{abs(by):.3g} s" if abs(by) >= 1 else f"{abs(by) * 1000:.3g} ms"
+    return (
+        f"the step took {took} {'longer' if by > 0 else 'less'}, but the older run waited for a core {crowds[0]:.0%} of its time "
+        f"and the newer {crowds[1]:.0%}: others were on the machine, and that may be all of it"
+    )
 
 
 def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
@@ -96,8 +168,21 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     usual = min(value for value in (old, new) if value) if old and new else 0.0
     spreads = [facts.spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
-    crowd = CROWD_SHARE * max(facts.crowded(before), facts.crowded(after)) * usual
-    return max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
+    crowd = CROWD_SHARE * max(facts.crowded(before) * (old or 0.0), facts.crowded(after) * (new or 0.0))
+    noise = max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
+    return noise + _by_the_machine(before, after, old, new)
+
+
+def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
+    """Of a step, what others on the machine can have done: the one run waited for a core more than the other, or its steps were
+    few and short."""
+    cores = [facts.section(record, "machine").get("cores") or 0 for record in (before, after)]
+    more = facts.crowded(after) - facts.crowded(before)
+    more = 0.0 if more * (cores[1] - cores[0]) < 0 else more  # with fewer cores it waits for itself
+    slower = (new if more > 0 else old) or 0.0
+    waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them
+    steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
+    return waited + (PAUSES_S / steps if steps else 0.0)
 
 
 def loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:

@@ -8,6 +8,7 @@ from types import ModuleType
 from unstall.inside import (
     batch_facts,
     batches,
+    compiler_memory,
     eager,
     frames,
     gradients,
@@ -85,6 +86,7 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("tf_keras.src.engine.base_layer", weights.install_layers),
     ("tf_keras.src.optimizers.optimizer", weights.install_tf_keras_optimizers),
     ("jax.monitoring", traces.install_jax),
+    ("jax.monitoring", compiler_memory.install_jax),
     ("jax._src.distributed", membership.install_jax),
     ("torch.distributed.distributed_c10d", membership.install_torch),
     ("tensorflow.python.distribute.cluster_resolver.tfconfig_cluster_resolver", membership.install_tensorflow),

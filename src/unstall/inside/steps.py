@@ -19,6 +19,7 @@ EVERY_LATER_S = 5.0
 LATER_AFTER_S = 300.0
 LONGER = 1.5  # times as long as steps have been: such are told as often as early ones, since somebody may want to know
 NEWEST_SHARE = 0.1  # that the newest group has in what steps have been
+PRECISION = 3e-7  # of a running mean of 32 bits
 
 
 class StepCounter:
@@ -29,6 +30,7 @@ class StepCounter:
         self.done = 0
         self._emit = emit
         self._running_mean = running_mean
+        self._least = math.inf  # of the losses so far
         self._opened = time.monotonic()
         self._usual = 0.0  # seconds of a step; 0: not known yet
         self._epoch = 0
@@ -123,8 +125,12 @@ class StepCounter:
         if new <= 0:
             return None, True  # this reading was told already
         total = loss * steps
-        mean = (total - self._mean_sum) / new
+        mean, most = (total - self._mean_sum) / new, max(abs(total), abs(self._mean_sum))
         self._mean_steps, self._mean_sum = steps, total
+        finest = PRECISION * most / new
+        if abs(mean) < finest and finest > self._least:
+            return None, True  # after a loss of 10^16 a running mean says nothing of what follows
+        self._least = min(self._least, abs(mean))
         return mean, True
 
 

@@ -26,7 +26,7 @@ from unstall.journal.input import (
     PipelineMeasured,
     WorkerReplaced,
 )
-from unstall.journal.memory import DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
+from unstall.journal.memory import CompilationsCounted, DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
 from unstall.journal.own import EventsLost, ProbeFailed, VerdictReached
 from unstall.journal.plans import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.recorded import (
@@ -74,9 +74,9 @@ from unstall.journal.workers import OthersLost, OthersMissed, WorkerFaltered, Wo
 # Events are imported from here, wherever they are defined.
 __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
-    "CircumstancesSeen", "ClusterSeen", "DataMeasured", "DataMet", "DatabasesSeen", "DeviceMemoryCounted", "DeviceSampled",
-    "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded", "Frame",
-    "HoldingsCounted", "HostSampled", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen",
+    "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen", "DeviceMemoryCounted",
+    "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded",
+    "Frame", "HoldingsCounted", "HostSampled", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen",
     "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost",
     "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
     "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied",

@@ -39,6 +39,16 @@ class HoldingsCounted(Event):
 
 
 @dataclass(frozen=True)
+class CompilationsCounted(Event):
+    """How much larger the process has become in its compilations, up to that of the first step. What a compiler frees stays with
+    the process, and how much that is differs from run to run: it compiles in several threads."""
+
+    framework: str = ""
+    compilations: int = 0
+    grown_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class DevicesListed(Event):
     """On what the framework computes, as it says itself, and what could keep it from a card."""
 

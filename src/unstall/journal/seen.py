@@ -42,6 +42,7 @@ class HostSampled(Event):
     swapped_bytes: int = 0  # of the tree, out in swap space
     address_space_bytes: int = 0  # of the main process
     address_space_limit_bytes: Optional[int] = None  # ulimit -v
+    most_rss_bytes: list[int] = field(default_factory=list)  # whole tree: the most of many looks, in each part of the interval
 
 
 @dataclass(frozen=True)

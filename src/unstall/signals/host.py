@@ -11,6 +11,7 @@ import psutil
 
 from unstall.journal.events import HostSampled
 from unstall.signals import cgroup
+from unstall.signals.memory_looks import MemoryLooks
 
 PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
 STOPPED = ("T", "t")  # states of a process: by a signal, by a debugger
@@ -29,7 +30,8 @@ class _Totals:
 class HostSampler:
     """Gives rates, so it remembers the sample before."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, is_finely: bool = False) -> None:
+        """`is_finely`: its memory is looked at many times between two samples."""
         self.pid = pid
         self._before: dict[int, _Totals] = {}
         self._swap_before = (0, 0)
@@ -40,6 +42,7 @@ class HostSampler:
         self._children_at = 0.0
         self._cgroup = cgroup.find(pid)
         self.seen: set[int] = {pid}  # every process of the tree that was ever seen
+        self._memory_looks = MemoryLooks(pid, lambda: self._children) if is_finely else None
 
     def glance(self) -> None:
         """Whether it is stopped just now. The kernel does not count for how long: so it is looked at often."""
@@ -92,6 +95,7 @@ class HostSampler:
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
+            most_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
         )
         self._before, self._at, self._swap_before, self._queued_before = totals, now, swapped, queued_ns
         self._looks = self._looks_stopped = 0

@@ -64,7 +64,7 @@ class Watch:
         self.diagnosis: Diagnosis | None = None
         self._writer = writer
         self._tail = FolderTail(run.path)
-        self._host = HostSampler(pid)
+        self._host = HostSampler(pid, is_finely=True)
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
         self._began = time.monotonic()

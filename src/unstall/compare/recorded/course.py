@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unstall.journal.events import (
     CheckpointSaved,
+    CompilationsCounted,
     DeviceMemoryCounted,
     DeviceSampled,
     EpochEnded,
@@ -49,6 +50,9 @@ class Course:
         self.is_input_measured = False
         self.host_peak_bytes: int | None = None
         self.host_before_bytes: int | None = None  # before the first training began: the framework, the program, its data
+        self.held: list[tuple[float, float, int]] = []  # when a window began, its seconds, the most that was held in it
+        self.stepped_at: list[float] = []  # when the first step had ended, and the last one
+        self.compiler_bytes: int | None = None  # that the process grew by in compilations, up to the last step
         self.device_peak_bytes: dict[int, int] = {}
         self.device_limit_bytes: dict[int, int] = {}
         self.allocator_peak_bytes: int | None = None
@@ -65,8 +69,10 @@ class Course:
         self.cpu_core_seconds = 0.0
         self.cpu_seconds = 0.0
         self.queued_core_seconds = 0.0  # of threads that were ready and had no core
+        self.busy_and_queued = (0.0, 0.0)  # the same two, since the first step: before it a program has one thread, mostly
         self._steps_before = 0  # of fits that have ended
         self._is_training = False
+        self._compiler_bytes: int | None = None
 
     def take(self, event: Event, moment: float) -> None:
         if isinstance(event, StepsEnded):
@@ -84,6 +90,8 @@ class Course:
             self._is_training = True
         elif isinstance(event, HostSampled | ProcessEnded | ProgramEnded):
             self._take_host(event, moment)
+        elif isinstance(event, CompilationsCounted):
+            self._compiler_bytes = event.grown_bytes
         elif isinstance(event, DeviceSampled):
             self._take_device(event, moment)
         elif isinstance(event, DeviceMemoryCounted):
@@ -94,6 +102,8 @@ class Course:
         if group.phase != "train":
             return
         count = max(1, group.last - group.first + 1)
+        self.stepped_at = [*self.stepped_at[:1], group.at]
+        self.compiler_bytes = self._compiler_bytes
         if group.first == 0:
             self._steps_before = self.steps
         self.steps += count
@@ -132,10 +142,23 @@ class Course:
         if not self._is_training:
             self.host_before_bytes = event.rss_bytes
         self.host_memory.add(round(moment, 2), event.rss_bytes)
+        self._take_windows(event)
         self.most_threads = max(self.most_threads, event.threads)
         self.cpu_core_seconds += event.cpu_cores * event.interval_s
         self.cpu_seconds += event.interval_s
         self.queued_core_seconds += event.queued_cores * event.interval_s
+        if self.stepped_at:
+            busy, queued = self.busy_and_queued
+            self.busy_and_queued = (busy + event.cpu_cores * event.interval_s, queued + event.queued_cores * event.interval_s)
+
+    def _take_windows(self, event: HostSampled) -> None:
+        if not self.stepped_at or not event.most_rss_bytes:
+            return
+        seconds = event.interval_s / len(event.most_rss_bytes)
+        began = event.at - event.interval_s
+        self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.most_rss_bytes)]
+        if len(self.held) > MOST_DURATIONS:
+            self.held = self.held[::2]
 
     def _take_device(self, event: DeviceSampled, moment: float) -> None:
         """What the program itself holds, where the driver tells; else all that is in use."""

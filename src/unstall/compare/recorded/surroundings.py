@@ -109,26 +109,28 @@ def inputs(taken: Taken) -> dict[str, Any]:
         told = {"kind": last.kind, "where": last.where, "batches": last.batches, "arguments": last.arguments}
     elif own is not None:
         told = {"kind": f"unstall, {own.engine}", "workers": own.workers}
-    stages = _stages(taken)
-    if stages:
+    measured, built = _measured(taken), _built(taken)
+    if measured or built:
         told.setdefault("kind", "tf.data")
-        told["stages"] = stages
-        told["stages_are"] = "measured" if _measured(taken) else "built"
+        told["stages"] = measured or built
+        told["stages_are"] = "measured" if measured else "built"
+        told["stages_built"] = built
     return told
 
 
-def _measured(taken: Taken) -> list[PipelineMeasured]:
-    return [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
+def _measured(taken: Taken) -> list[dict[str, Any]]:
+    """The stages of the pipeline that ran, where TensorFlow could be asked: of a run that went on for a while."""
+    known = [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
+    stages = [stage for stage in known[-1].stages if stage.get("stage")] if known else []  # others were added by a library
+    return _told([(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in stages])
 
 
-def _stages(taken: Taken) -> list[dict[str, Any]]:
-    """Those of the pipeline that ran, where TensorFlow could be asked; else all that the program has built, in its order."""
-    measured = _measured(taken)
-    if measured:
-        told = [stage for stage in measured[-1].stages if stage.get("stage")]  # others were added by a library
-        stages = [(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in told]
-    else:
-        stages = [(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)]
+def _built(taken: Taken) -> list[dict[str, Any]]:
+    """All that the program has built, in its order."""
+    return _told([(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)])
+
+
+def _told(stages: list[tuple[str, dict[str, Any], str | None]]) -> list[dict[str, Any]]:
     return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MOST_STAGES]]
 
 
