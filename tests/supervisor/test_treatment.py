@@ -58,6 +58,7 @@ def test_an_error_of_unstalls_own_is_no_fault_and_one_of_python_is() -> None:
         ("RESOURCE_EXHAUSTED: Out of memory allocating 17179869184 bytes.", Kind.DEVICE_MEMORY),
         ("OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", Kind.DEVICE_MEMORY),
         ("MemoryError: Unable to allocate 3.05 GiB for an array", Kind.HOST_MEMORY),
+        ("RuntimeError: can't start new thread", Kind.HOST_MEMORY),
         ("RuntimeError: DefaultCPUAllocator: can't allocate memory", Kind.HOST_MEMORY),
     ],
 )
@@ -137,13 +138,21 @@ def test_remedies_have_their_turns() -> None:
     assert plan.asks is not None and plan.asks.change == {"precision": "bfloat16"}
 
 
-def test_host_memory_is_first_that_of_the_input_and_then_that_of_the_step() -> None:
+def test_host_memory_is_first_that_of_the_input_and_then_that_of_the_step_and_then_somebody_else_s() -> None:
     settings = Settings(batch_size=2, input_threads=2)
     taken: list[str] = []
-    while isinstance(plan := treat(replace(fault(Kind.HOST_MEMORY, began("cpu")), settings=settings)), Plan):
+    while isinstance(plan := treat(replace(fault(Kind.HOST_MEMORY, began("cpu")), settings=settings)), Plan) and plan.change:
         taken += plan.change
         settings = plan.applied_to(settings)
     assert taken == ["ahead_bytes", "input_threads", "ahead_bytes", "micro_batch"]
+    assert isinstance(plan, Plan) and plan.remedy == "resume_from_checkpoint"
+
+
+def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink_ends_the_run() -> None:
+    here = made("shrink_micro_batch", Kind.HOST_MEMORY, step=100)
+    smallest = Settings(batch_size=1, input_threads=1, ahead_bytes=1)
+    met = replace(fault(Kind.HOST_MEMORY, began("cpu"), plans=(here, here)), settings=smallest)
+    assert isinstance(treat(met), NoHelp)
 
 
 def test_repairs_have_a_most() -> None:

@@ -33,7 +33,8 @@ NEARLY_FULL = 0.9  # of the memory that the run may use: a crash of native code 
 CRASHES = frozenset({signals.SIGABRT, signals.SIGSEGV, signals.SIGBUS})
 USERS_MISTAKES = range(2, 6)  # exit codes of unstall.errors: nothing that a restart could mend
 _OF_THE_HOST = re.compile(
-    r"\bMemoryError\b|Unable to allocate|DefaultCPUAllocator|bad_alloc|Cannot allocate memory", re.IGNORECASE
+    r"\bMemoryError\b|Unable to allocate|DefaultCPUAllocator|bad_alloc|Cannot allocate memory|can't start new thread",
+    re.IGNORECASE,
 )
 
 
