@@ -37,6 +37,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from benchmarks.hosts import Hosts, NotPermitted
 from unstall.journal.events import Event, OthersLost, PlanMade, RunStarted, StepsEnded, TrainingBegan, WorkerFaltered
 from unstall.journal.pulse import read_pulse
@@ -302,13 +303,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT)
     wishes = parser.parse_args()
     numbers = [int(each) for each in wishes.hosts.split(",")]
-    results = json.loads(wishes.out.read_text())["faults"] if wishes.out.exists() else []
+    earlier = written.kept(wishes.out)
+    results = earlier.get("faults", [])
 
     def keep(suffered: Suffered) -> None:
         results.append(asdict(suffered))
         print(f"  {json.dumps(results[-1], ensure_ascii=False)}", file=sys.stderr, flush=True)
         wishes.out.parent.mkdir(parents=True, exist_ok=True)
-        wishes.out.write_text(json.dumps({"faults": results}, indent=1) + "\n")
+        written.write(wishes.out, {"faults": results}, earlier)
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hosts are taken down in any case
     try:
