@@ -143,7 +143,8 @@ def said_by_hand(port: int, worker: int, **more: Any) -> socket.socket:
 def test_they_know_how_far_their_clocks_are_apart_and_how_well(port: int) -> None:
     first, second = Worker(0, 2, port), Worker(1, 2, port)
     assert first.ended().met is not None and first.met.clock is None
-    clock = second.ended().met.clock if second.met else None
+    met = second.ended().met
+    clock = met.clock if met is not None else None
     assert clock is not None and abs(clock.ahead_s) <= clock.error_s + 0.001 and clock.error_s < 1.0
 
 
