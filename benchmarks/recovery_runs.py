@@ -306,4 +306,6 @@ def _group(until_end: ExitStack) -> MemoryGroup:
 
 
 def _output(run: RunFolder) -> str:
-    return (run.path / "output.txt").read_text(errors="replace")[-3000:]
+    """The end of it, with files named as the project names them, wherever it lies."""
+    whole = (run.path / "output.txt").read_text(errors="replace")
+    return whole.replace(f"{Path(__file__).resolve().parents[1]}/", "")[-3000:]

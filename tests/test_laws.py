@@ -84,7 +84,7 @@ def is_learning(module: str) -> bool:
 def is_of_keras(module: str) -> bool:
     """Detectors are made of Keras's layers, their norms too, and so load Keras, and with it the backend that the user has chosen."""
     light = {"unstall.detectors.pages", "unstall.detectors.ranges"}
-    of_keras = ("norms", "convolutions", "gathering", "settling", "replaying", "ranking", "stepping", "meeting_jax")
+    of_keras = ("maps", "norms", "convolutions", "gathering", "settling", "replaying", "ranking", "stepping", "meeting_jax")
     heavy = ("unstall.detectors.", "unstall.training.", *(f"unstall.backends.{name}" for name in of_keras))
     return module.startswith(heavy) and module not in light
 

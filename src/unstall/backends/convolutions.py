@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
+from unstall.backends.maps import channels_last, channels_second, is_of_torch
 
 Tensor = Any
 
 
 def convolved(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
     """(batch, height, width, channels) by (down, across, channels, filters), with so many zeros on each side."""
-    if not _is_ours(x):
+    if not is_of_torch(x):
         return None
     return _as_maps(_convolved, x, kernel.permute(3, 2, 0, 1), stride, around, dilation, 1)
 
 
 def convolved_by_channel(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
     """Each channel by its own: (down, across, channels, 1)."""
-    if not _is_ours(x):
+    if not is_of_torch(x):
         return None
     return _as_maps(_convolved, x, kernel.permute(2, 3, 0, 1), stride, around, dilation, x.shape[-1])
 
 
 def largest(x: Tensor, size: int, stride: int, around: int, takes_rest: bool) -> Tensor | None:
     """Of each window; `takes_rest`: also of what is left at the end, and too small for one."""
-    if not _is_ours(x):
+    if not is_of_torch(x):
         return None
     from torch.nn.functional import max_pool2d
 
@@ -42,14 +42,5 @@ def _convolved(x: Tensor, kernel: Tensor, *how: int) -> Tensor:
     return torch.nn.functional.conv2d(x, kernel, None, *how)
 
 
-def _is_ours(x: Tensor) -> bool:
-    if keras.backend.backend() != "torch":
-        return False
-    import torch
-
-    return isinstance(x, torch.Tensor) and x.device.type != "meta"
-
-
 def _as_maps(function: Any, x: Tensor, *more: Any) -> Tensor:
-    """PyTorch counts channels before rows. That is a view: what lies in memory stays where it is."""
-    return function(x.permute(0, 3, 1, 2), *more).permute(0, 2, 3, 1)
+    return channels_last(function(channels_second(x), *more))

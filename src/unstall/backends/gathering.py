@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
+from unstall.backends.maps import is_of_torch
 
 Tensor = Any
 
 
 def weighed_rows(tables: Tensor, place: Tensor, weight: Tensor) -> Tensor | None:
     """Of each table (batch, rows, channels), at (batch, sums, terms): (batch, sums, channels). None: write it out."""
-    if keras.backend.backend() != "torch" or tables.device.type == "meta":
+    if not is_of_torch(tables):
         return None
     import torch
 

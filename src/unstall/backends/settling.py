@@ -6,15 +6,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import keras
 from keras import ops
+
+from unstall.backends.maps import is_of_torch
 
 Tensor = Any
 
 
 def settled(counts: Tensor, overlaps: Tensor) -> Tensor:
     """Of what counts (batch, n), what stays: whatever is overlapped (batch, n, by n) by nothing that stays."""
-    if keras.backend.backend() == "torch" and overlaps.device.type != "meta":
+    if is_of_torch(overlaps):
         return _operation()(counts, overlaps)
 
     def another_round(stays: Tensor, changed: Tensor) -> tuple[Tensor, Tensor]:
