@@ -39,6 +39,7 @@ assert all(torch.equal(these, those) for these, those in zip(stretches(x), sorte
 # The order of a sum is no difference; another number is, but for one that is nearly nothing.
 large, small = torch.randn(1000), torch.full((4,), 1e-6)
 assert agree([large * (1 + 1e-4), small], [large, small]) and agree([large, small * 2], [large, small])
+assert not agree([large * float("nan"), small], [large, small]) and agree([small / 0], [small / 0])
 assert not agree([large * 1.1, small], [large, small]) and not agree([large, small + 1], [large, small])
 
 # Where there is no card nothing is recorded, and the function is called.

@@ -67,8 +67,10 @@ class Replayed:
 
 def agree(these: Tensors, those: Tensors) -> bool:
     """But for the order in which some kernels add up. What is small against the largest may be the rest of a cancellation."""
-    norms = [float(torch.linalg.vector_norm(each.float().nan_to_num())) for each in those]
-    apart = [float(torch.linalg.vector_norm((a.float() - b.float()).nan_to_num())) for a, b in zip(these, those, strict=True)]
+    # Of a loss that is no number both must be none: so that is made a number before they are compared.
+    pairs = [(a.float().nan_to_num(), b.float().nan_to_num()) for a, b in zip(these, those, strict=True)]
+    norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
+    apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
     least = NEARLY_NOTHING * max(norms, default=0.0)
     return all(distance <= MOST_APART * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
 
