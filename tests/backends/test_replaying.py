@@ -15,7 +15,7 @@ from unstall.backends.replaying import WAITING, Replayed, agree, in_stretches, s
 def shifted(x):
     made = torch.as_tensor(np.array([1.0, 2.0], np.float32)).to(x.device)
     made += 1
-    return [x * made + torch.tensor(3.0).to(x.device)]
+    return [x * made + torch.tensor(3.0).to(x.device) + torch.arange(2, device="cpu").to(x.device)]
 
 graph = traced(shifted, [torch.ones(2, device="meta")])
 places = {str(getattr(graph, node.target).device) for node in graph.graph.nodes if node.op == "get_attr"}

@@ -97,7 +97,7 @@ def bring_over(graph: fx.GraphModule, device: torch.device) -> None:
     for node in list(graph.graph.nodes):
         if node.op == "get_attr" and getattr(graph, node.target).device != device:
             elsewhere[node] = getattr(graph, node.target)
-        elif node.op == "call_function" and node.all_input_nodes and all(each in elsewhere for each in node.all_input_nodes):
+        elif _is_constant(node) and all(each in elsewhere for each in node.all_input_nodes):
             args, more = fx.map_arg((node.args, node.kwargs), elsewhere.__getitem__)
             made = node.target(*args, **more)
             if made.device != device:
@@ -111,6 +111,13 @@ def bring_over(graph: fx.GraphModule, device: torch.device) -> None:
             graph.graph.erase_node(node)
     graph.graph.eliminate_dead_code()
     graph.recompile()
+
+
+def _is_constant(node: fx.Node) -> bool:
+    """If all that it is computed from is. What comes by chance never is; what is made on the device of nothing needs no help."""
+    is_made_elsewhere = bool(node.all_input_nodes) or node.kwargs.get("device") == torch.device("cpu")
+    by_chance = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+    return node.op == "call_function" and is_made_elsewhere and not by_chance
 
 
 class Recorded:
