@@ -12,11 +12,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.backends import is_installed
 from unstall.backends.allocators import CUDA_PLUGINS
+from unstall.backends.devices import as_on_a_card
 from unstall.errors import NotInstalled
 from unstall.memory.needs import Answer, Phase, split
 from unstall.memory.remembered import home
@@ -90,7 +92,8 @@ def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping
     from unstall.memory.estimating import sizes_of
     from unstall.memory.layers import layers_of
 
-    executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
+    with as_on_a_card() if card else nullcontext():
+        executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
     said = _said(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
     layers = layers_of(detector, settings.at_once, settings.most_boxes)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from unstall.backends import running_backend
+
+_card_elsewhere: ContextVar[bool] = ContextVar("compiled for a card that is not here", default=False)
 
 
 def device() -> str:
@@ -45,13 +50,31 @@ def memory_in_use_bytes() -> int | None:
     return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
 
 
-@cache
+@contextmanager
+def as_on_a_card() -> Iterator[None]:
+    """What is traced inside is what would run on a card, though none is here."""
+    token = _card_elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _card_elsewhere.reset(token)
+
+
 def is_on_processor() -> bool:
-    """Whether the backend that Keras runs on sees no card. Its devices do not change once it has started."""
+    """Whether the backend that Keras runs on sees no card, and none is meant."""
+    return not _card_elsewhere.get() and _sees_no_card()
+
+
+@cache
+def _sees_no_card() -> bool:
+    """Its devices do not change once it has started."""
     return device() == "cpu"
 
 
-@cache
 def is_compiled() -> bool:
     """Whether XLA makes one program of a step, as Keras chooses by itself: on JAX, and on TensorFlow where there is a card."""
     return running_backend() == "jax" or (running_backend() == "tensorflow" and not is_on_processor())
+
+
+def is_compiled_for_card() -> bool:
+    return is_compiled() and not is_on_processor()

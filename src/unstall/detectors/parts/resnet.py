@@ -9,6 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool
 from unstall.detectors.parts.starts import he_normal
@@ -53,6 +54,18 @@ class Bottleneck(keras.layers.Layer):  # type: ignore[misc]
         return ops.relu(x + y)
 
 
+class Stem(keras.layers.Layer):  # type: ignore[misc]
+    """What comes before the first stage. Its layers have the names of the backbone's own."""
+
+    def __init__(self, width: int, norms: Norms, name: str) -> None:
+        super().__init__(name=f"{name}.stem")
+        self.conv1 = StemConv(width, kernel_initializer=he_normal(), name=f"{name}.conv1")
+        self.bn1 = norms.make(f"{name}.bn1")
+
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+        return max_pool(ops.relu(self.bn1(self.conv1(x), training=training)), 3, 2, around=1)
+
+
 class ResNet(keras.layers.Layer):  # type: ignore[misc]
     """Images to the outputs of its four stages (strides 4, 8, 16, 32)."""
 
@@ -64,8 +77,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         norms = norms or Norms()
-        self.conv1 = StemConv(width, kernel_initializer=he_normal(), name=f"{name}.conv1")
-        self.bn1 = norms.make(f"{name}.bn1")
+        self.stem = Stem(width, norms, name)
         self.remat = remat
         self.layers_of_stage = [
             [
@@ -78,8 +90,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
         ]
 
     def call(self, x: Tensor, training: bool | None = None) -> list[Tensor]:
-        x = ops.relu(self.bn1(self.conv1(x), training=training))
-        x = max_pool(x, 3, 2, around=1)
+        x = self._before_stages(x, training)
         outputs = []
         for stage in self.layers_of_stage:
             for block in stage:
@@ -87,11 +98,17 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
             outputs.append(x)
         return outputs
 
+    def _before_stages(self, x: Tensor, training: bool | None) -> Tensor:
+        """Its maps are the largest of all, and soon computed: on a card that is dearer in memory than computing them again is."""
+        if training and self.stem.conv1.trainable and (self.remat or is_compiled_for_card()):
+            return computed_again(self.stem, x)
+        return self.stem(x, training=training)
+
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the stem's norm goes with the stem. Frozen norms stay frozen."""
         frozen = self.stages[: max(0, len(self.stages) - trainable_stages)]
         if "conv1" in frozen:
-            self.conv1.trainable = self.bn1.trainable = False
+            self.stem.trainable = False
         for number, stage in enumerate(self.layers_of_stage):
             if f"layer{number + 1}" in frozen:
                 for block in stage:

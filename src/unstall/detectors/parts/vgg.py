@@ -12,7 +12,7 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
-from unstall.backends.devices import is_compiled, is_on_processor
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import Conv, computed_again, max_pool
 from unstall.detectors.parts.resnet import Norms
@@ -99,7 +99,7 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
 
     def _first(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
         """Its maps are the largest of all, and soon computed: on a card that is dearer in memory than computing them again is."""
-        if training and stage.trainable and (self.remat or (is_compiled() and not is_on_processor())):
+        if training and stage.trainable and (self.remat or is_compiled_for_card()):
             return computed_again(stage, x, then=_halved)
         return _halved(stage(x, training=training))
 
