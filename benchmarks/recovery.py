@@ -1,6 +1,6 @@
 """What a supervised training survives: real faults at random moments of real, tiny runs.
 
-    python -m benchmarks.recovery [--count 200] [--kinds kill,stop,…] [--backends jax,torch,tensorflow] [--out FILE]
+    python -m benchmarks.recovery [--count 200] [--kinds kill,stop,…] [--backends jax,torch,tensorflow] [--on-card] [--out FILE]
 
 A run trains a tiny detector on embedded shapes of 64 pixels, and has several faults, one after the other, each some steps after
 the recovery from that before. Told for each fault: whether the run survived it, the seconds from the fault to the end of the next
@@ -190,6 +190,9 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--backends", "--backend", default="torch,jax,tensorflow")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument(
+        "--on-card", action="store_true", help="with kernels that give the same bits each time; else the processor"
+    )
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     kinds = arguments.kinds.split(",")
@@ -200,6 +203,7 @@ def main() -> None:
         left_out = [kind for kind in kinds if KINDS[kind].needs_root]
         kinds = [kind for kind in kinds if kind not in left_out]
         print(f"not root: left out {', '.join(left_out)}" if left_out else "", file=sys.stderr)
+    os.environ.update({"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if arguments.on_card else {"CUDA_VISIBLE_DEVICES": ""})
     os.environ.update({name: value for name, value in ENVIRONMENT.items() if name not in os.environ})
     results = measure(arguments.backends.split(","), kinds, arguments.count, arguments.out, arguments.seed)
     show({name: value for name, value in results.items() if name != "table"})
