@@ -81,7 +81,6 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
-    from unstall.backends.compiled import options_of_step
     from unstall.training.fitting import Fitting
 
     fitting = Fitting(detector_of(variant, px, recipe))
@@ -90,10 +89,10 @@ def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
         losses, other = fitting.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
 
-    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant, recipe), options_of_step())
+    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant, recipe))
 
 
-def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float, options: dict[str, str] | None = None) -> Prepared:
+def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float) -> Prepared:
     """The whole step, compiled as one: forward, backward, and the change of the weights."""
     import jax
     import keras
@@ -108,7 +107,7 @@ def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float, options: dict
 
     groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
     state = [[variable.value for variable in group] for group in groups]
-    return jax_prepared(jax.jit(step, donate_argnums=(0, 1, 2), compiler_options=options), state, jax.device_put(batch))
+    return jax_prepared(jax.jit(step, donate_argnums=(0, 1, 2)), state, jax.device_put(batch))
 
 
 def jax_prepared(step: Any, state: list[Any], batch: Any) -> Prepared:

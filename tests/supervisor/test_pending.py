@@ -10,11 +10,13 @@ import textwrap
 import time
 
 WAITS = textwrap.dedent("""
-    import signal, time
-    from unstall.supervisor.pending import wait_for_signal
+    import signal, sys, threading, time
+    from unstall.supervisor.pending import hold_back, wait_for_signal
 
+    if "with a thread" in sys.argv:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     numbers = {signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD}
-    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    hold_back(numbers)
     print("ready", flush=True)
     until = time.monotonic() + 4
     while time.monotonic() < until:
@@ -26,8 +28,8 @@ WAITS = textwrap.dedent("""
 """)
 
 
-def waiting() -> subprocess.Popen[str]:
-    started = subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True)
+def waiting(*how: str) -> subprocess.Popen[str]:
+    started = subprocess.Popen([sys.executable, "-c", WAITS, *how], stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None and started.stdout.readline() == "ready\n"
     return started
 
@@ -51,3 +53,12 @@ def test_nothing_is_made_up_by_a_stop_that_lasts_longer_than_the_wait() -> None:
         started.send_signal(signal.SIGTERM)
         said, _ = started.communicate(timeout=20)
     assert said.splitlines() == [f"SIGTERM {os.getpid()}"]
+
+
+def test_a_thread_that_was_there_before_does_not_end_the_process_with_what_it_is_given() -> None:
+    with waiting("with a thread") as started:
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            started.send_signal(number)
+            time.sleep(0.5)
+        said, _ = started.communicate(timeout=20)
+    assert [line.split()[0] for line in said.splitlines()] == ["SIGHUP", "SIGTERM"] and started.returncode == 0

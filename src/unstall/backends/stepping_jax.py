@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from unstall.backends.compiled import options_of_step
 from unstall.detectors.parts.chance import Draw
 from unstall.training.program import Computed, Counts, Program
 from unstall.training.update import scale_of
@@ -36,7 +35,7 @@ class JaxStepping:
         self.program = program
         self.state: State = {}  # what a step changes: it is given away to each step, which gives the next
         self.fixed: State = {}
-        self.function = jax.jit(self._run, donate_argnums=0, compiler_options=options_of_step())
+        self.function = jax.jit(self._run, donate_argnums=0)
         self._changing = list(program.changing.items())
         self.is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
         self._counted, self._begun = jax.jit(self._count), jax.jit(self._nothing)

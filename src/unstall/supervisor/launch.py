@@ -21,13 +21,12 @@ import psutil
 from unstall.errors import WrongInput
 from unstall.journal.events import ProcessEnded, SignalSent
 from unstall.runs import RunFolder
-from unstall.supervisor.pending import wait_for_signal
+from unstall.supervisor.pending import hold_back, is_of_terminal, wait_for_signal
 
 START = Path(__file__).parents[1] / "inside" / "start"
 PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip
-FROM_KERNEL = 0x80  # si_code of a signal that the terminal made
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})  # by which somebody asks for the end
 KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
@@ -57,7 +56,7 @@ class Launched:
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
         actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {*PASSED_ON, signal.SIGCHLD})
+        before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:
             env = environment(run, variables)
@@ -84,7 +83,7 @@ class Launched:
             os.kill(self.pid, signal.SIGKILL)
 
     def pass_on(self, info: signal.struct_siginfo) -> None:
-        from_terminal = info.si_code == FROM_KERNEL
+        from_terminal = is_of_terminal(info)
         self.signals.append(
             SignalSent(
                 at=time.time(),
