@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from unstall.data.coco_json import MOST_JSON_BYTES, Annotation, Category, decode, is_something
+from unstall.data.coco_outlines import NO_BOX
 from unstall.data.example import Example
 from unstall.data.reading import Unparsable, read_bytes
 
@@ -59,7 +60,7 @@ class Further:
 
 
 def _corners(annotation: Annotation) -> list[float]:
-    left, top, width, height = annotation.bbox
+    left, top, width, height = annotation.bbox or NO_BOX
     return [left, top, left + width, top + height]
 
 

@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 
 from unstall.data.coco_ids import Id
+from unstall.data.coco_outlines import Box, extent
 from unstall.data.reading import Unparsable, as_text
 
 MOST_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
 TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."
+NO_BOX_TO_TAKE = "Expected a box (left, top, width, height), or an outline to take it from (segmentation). Received: {}."
 
 KINDS = {  # as msgspec calls them, and as a person does
     "array": "a list", "object": "an object", "str": "a text", "int": "a whole number", "float": "a number",
@@ -37,7 +39,7 @@ NOTHING = msgspec.Raw(b"")
 class Annotation(msgspec.Struct, gc=False):
     image_id: Id
     category_id: Id
-    bbox: tuple[float, float, float, float]  # left, top, width, height
+    bbox: Box | None = None  # the extent of its outline where the file has none
     iscrowd: int | bool | None = 0
     difficult: int | bool | None = 0
     truncated: int | bool | None = 0
@@ -106,7 +108,36 @@ def decode(data: bytes) -> Decoded:
     except RecursionError:
         raise Unparsable(TOO_DEEP) from None
     indexes = range(len(read.annotations))
-    return Decoded(read.images, range(len(read.images)), read.annotations, indexes, read.categories, [])
+    return _with_boxes(Decoded(read.images, range(len(read.images)), read.annotations, indexes, read.categories, []))
+
+
+def _with_boxes(decoded: Decoded) -> Decoded:
+    """An object without a box has that of its outline; one without either is left out."""
+    without = [at for at, entry in enumerate(decoded.annotations) if entry.bbox is None]
+    for at in without:
+        decoded.annotations[at].bbox = extent(decoded.annotations[at].segmentation)
+    left_out = {at for at in without if decoded.annotations[at].bbox is None}
+    if not left_out:
+        return decoded
+    decoded.wrong += [
+        (f"annotations[{decoded.annotation_indexes[at]}].bbox", NO_BOX_TO_TAKE.format(_instead(decoded.annotations[at])))
+        for at in left_out
+    ]
+    decoded.wrong.sort(key=_place)
+    kept = [at for at in range(len(decoded.annotations)) if at not in left_out]
+    decoded.annotation_indexes = [decoded.annotation_indexes[at] for at in kept]
+    decoded.annotations = [decoded.annotations[at] for at in kept]
+    return decoded
+
+
+def _place(wrong: tuple[str, str]) -> tuple[int, int]:
+    """In the order of the file as it is read: 'annotations[17].bbox'."""
+    kind, _, rest = wrong[0].partition("[")
+    return ("images", "annotations", "categories").index(kind), int(rest.partition("]")[0])
+
+
+def _instead(annotation: Annotation) -> str:
+    return "an outline that is none" if is_something(annotation.segmentation) else "neither"
 
 
 def _entry_by_entry(data: bytes) -> Decoded:
@@ -159,7 +190,7 @@ def _decoded(raw: _RawInstances | _LooseInstances, decoder: Callable[[Any], Call
     images, image_indexes = _entries(raw.images, decoder(Image), "images", wrong)
     annotations, annotation_indexes = _entries(raw.annotations, decoder(Annotation), "annotations", wrong)
     categories, _ = _entries(raw.categories, decoder(Category), "categories", wrong)
-    return Decoded(images, image_indexes, annotations, annotation_indexes, categories, wrong)
+    return _with_boxes(Decoded(images, image_indexes, annotations, annotation_indexes, categories, wrong))
 
 
 def _entries(

@@ -15,6 +15,7 @@ What is read
 ------------
 Images with their sizes, boxes, categories, `iscrowd`; also `difficult` and `truncated` where a box has these fields. Images are
 looked for in the folder named like the split, `images/` and the like, beside the file. Classes are in the order of their ids.
+An object with an outline and no `bbox` has the extent of its outline, polygon or mask, as its box.
 NaN and Infinity are taken, as Python writes them. A wrong entry is named (`annotations[17].bbox`) and left out; the rest is read.
 No training learns from outlines and keypoints here, but a copy in this format carries them.
 
@@ -45,6 +46,7 @@ import numpy as np
 from unstall.data.coco_further import Further
 from unstall.data.coco_ids import Id, Places, as_number
 from unstall.data.coco_json import MOST_JSON_BYTES, Category, Decoded, decode, is_something
+from unstall.data.coco_outlines import NO_BOX
 from unstall.data.columns import Columns, with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.folder import Folder
@@ -202,7 +204,9 @@ class _Reader:
         annotations, count = decoded.annotations, len(decoded.annotations)
         row_of, class_of = Places(rows.items()), Places(indexes.items())
         row = np.fromiter((row_of.get(entry.image_id, -1) for entry in annotations), np.int32, count)
-        boxes = np.fromiter(chain.from_iterable(entry.bbox for entry in annotations), np.float64, 4 * count).reshape(-1, 4)
+        boxes = np.fromiter(chain.from_iterable(entry.bbox or NO_BOX for entry in annotations), np.float64, 4 * count).reshape(
+            -1, 4
+        )
         boxes[:, 2:] += boxes[:, :2]
         classes = np.fromiter((class_of.get(entry.category_id, UNKNOWN_CLASS) for entry in annotations), np.int32, count)
         lines = np.array(decoded.annotation_indexes, np.int32)
