@@ -41,10 +41,27 @@ def test_a_data_set_within_the_folder_is_named(tmp_path: Path) -> None:
         ("a.xml", '<annotations><version>1.1</version><image id="0" name="a.jpg"></image></annotations>', "CVAT's own format"),
         ("project.json", '[{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"result": []}]}]', "Label Studio's own JSON"),
         ("_annotations.csv", "filename,width,height,class,xmin,ymin,xmax,ymax\n", "boxes in a CSV file"),
+        (
+            "train.csv",
+            'image_id,width,height,bbox,source\nb6ab77fd7,1024,1024,"[834.0, 222.0, 56.0, 36.0]",usask\n',
+            "boxes in a CSV file",
+        ),
+        ("annotations.csv", "images/a.jpg,837,346,981,456,cow\n", "boxes in a CSV file"),
+        ("boxes.csv", "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax\n", "boxes in a CSV file"),
+        ("cats.zip", "PK", "cats.zip is an archive: unpack it"),
+        ("cats/b.jpg", picture(), "images, and no file that could hold boxes"),
     ],
 )
-def test_what_another_program_keeps_its_boxes_in_is_known_by_name(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_what_another_program_keeps_its_boxes_in_is_known_by_name(
+    tmp_path: Path, name: str, content: str | bytes, said: str
+) -> None:
     with pytest.raises(WrongInput, match=said):
+        formats.read(put(tmp_path, {name: content, "a.jpg": picture()}))
+
+
+@pytest.mark.parametrize(("name", "content"), [("scores.csv", "epoch,loss\n1,0.5\n"), ("notes.txt", "images to label")])
+def test_of_other_files_nothing_is_guessed(tmp_path: Path, name: str, content: str) -> None:
+    with pytest.raises(WrongInput, match=r"is in no format that is known. Looked for"):
         formats.read(put(tmp_path, {name: content, "a.jpg": picture()}))
 
 
