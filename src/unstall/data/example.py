@@ -110,7 +110,8 @@ class DataSet:
     class_numbers: tuple[int, ...]  # what the format itself calls each class: COCO's category id, the label map's id
     examples: Sequence[Example]
     findings: tuple[Finding, ...] = ()
-    files: tuple[str, ...] = field(default=())  # read besides the images, relative to path: label maps, split files
+    files: tuple[str, ...] = field(default=())  # read besides the images: label maps, split files
+    root: Path | None = None  # what files and origins are relative to; the path itself where nothing else is said
 
     @property
     def box_count(self) -> int:

@@ -161,17 +161,23 @@ def label_file(image: str) -> str:
     """labels/a.txt of images/a.jpg: the last folder of that name is exchanged; else the text file beside the image."""
     folder, _, name = image.rpartition("/")
     parts = folder.split("/") if folder else []
-    if "images" in parts:
-        last = len(parts) - 1 - parts[::-1].index("images")
+    folded = [part.lower() for part in parts]
+    if "images" in folded:
+        last = len(parts) - 1 - folded[::-1].index("images")
         parts[last] = "labels"
     return "/".join([*parts, f"{name.rpartition('.')[0]}.txt"])
+
+
+def found_label_file(folder: Folder, image: str) -> str:
+    """The one that is there, in whatever case its folder is written; empty where there is none."""
+    return folder.find("", label_file(image)).path or folder.find("", f"{image.rpartition('.')[0]}.txt").path
 
 
 def asked(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
     """What will be read of each image, where it lies in a bucket: its labels, then its header."""
     for image in images:
         if image:
-            labels = folder.find("", label_file(image)).path
+            labels = found_label_file(folder, image)
             if labels:
                 yield asked_of(folder.root / labels)
             yield headers.asked_of(ImageSource(folder.root / image))

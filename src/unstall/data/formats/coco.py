@@ -161,7 +161,14 @@ class _Reader:
 
     def data_set(self, path: Path, files: list[str]) -> DataSet:
         return DataSet(
-            path, "coco", tuple(self.classes), tuple(self.numbers), self.examples, tuple(self.notes.findings), tuple(files)
+            path,
+            "coco",
+            tuple(self.classes),
+            tuple(self.numbers),
+            self.examples,
+            tuple(self.notes.findings),
+            tuple(files),
+            self.folder.root,
         )
 
     def _rows(self, decoded: Decoded, file: str) -> dict[Id, int]:

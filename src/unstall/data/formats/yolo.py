@@ -14,10 +14,10 @@ A YAML file with `names` (the path itself, or in the folder); or folders `labels
 What is read
 ------------
 `names` (a list, or numbers with names), `nc`, `path`, and `train`, `val`, `test`: a folder, a list of folders, or a text file
-that lists images. Without them every image in the folder is read, and its split is the folder it lies in. The labels of
-`images/a.jpg` are in `labels/a.txt`, else beside the image. Sizes are read from the headers of the images, and shares are of the
-image as EXIF turns it: so the programs that label images show it, and so Ultralytics trains. An image without a label file is
-one without boxes.
+that lists images. They may lie elsewhere, as Ultralytics keeps them, where data.yaml is named by itself. Without them every
+image in the folder is read, and its split is the folder it lies in. The labels of `images/a.jpg` are in `labels/a.txt`, else
+beside the image. Sizes are read from the headers of the images, and shares are of the image as EXIF turns it: so the programs
+that label images show it, and so Ultralytics trains. An image without a label file is one without boxes.
 
 What is written
 ---------------
@@ -62,6 +62,7 @@ from unstall.data.yolo_files import (
     Label,
     Settings,
     asked,
+    found_label_file,
     is_settings,
     label_file,
     labels_text,
@@ -69,6 +70,7 @@ from unstall.data.yolo_files import (
     read_settings,
     settings_text,
 )
+from unstall.data.yolo_root import refuse_what_leads_out, where_it_leads
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress, with_progress
 from unstall.storage.expecting import expecting
@@ -99,14 +101,17 @@ def recognise(path: Path) -> str:
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
     if not path.exists():
         raise WrongInput(f"'{path}' is not there.")
-    folder = Folder(path if path.is_dir() else path.parent)
-    reader = _Reader(folder, progress)
-    settings = reader.read_settings(path.name if path.is_file() else _settings_file(folder))
+    reader = _Reader(Folder(path if path.is_dir() else path.parent), progress)
+    settings = reader.read_settings(path.name if path.is_file() else _settings_file(reader.folder))
+    if path.is_file():
+        settings = reader.follow(path, settings)
     reader.read_classes(settings, labels)
     reader.read_images(settings)
     if not reader.examples:
+        if path.is_dir():
+            refuse_what_leads_out(path / _settings_file(reader.folder), settings)
         reader.notes.stop_if_nothing_was_read(0, path)
-        raise WrongInput(f"There is no image in '{path}'. Looked for {SIGNS}.")
+        raise WrongInput(f"There is no image in '{reader.folder.root}'. Looked for {SIGNS}.")
     return reader.data_set(path)
 
 
@@ -150,6 +155,7 @@ class _Reader:
         self._numbers: list[int] = []
         self._used: set[str] = set()  # label files
         self._pose_numbers = 0
+        self._lost_base = ""
 
     def read_settings(self, file: str) -> Settings:
         if not file:
@@ -161,6 +167,14 @@ class _Reader:
             self.notes.add_unparsable(error, file)
             return Settings()
         self._pose_numbers = settings.pose_numbers
+        return settings
+
+    def follow(self, file: Path, settings: Settings) -> Settings:
+        """To the images of a data.yaml that was named by itself, wherever they lie."""
+        root, settings = where_it_leads(file, settings)
+        if root != self.folder.root:
+            self.folder = Folder(root)
+            self._files = [str(file)]
         return settings
 
     def read_classes(self, settings: Settings, labels: Path | None) -> None:
@@ -197,7 +211,8 @@ class _Reader:
             most = max((int(example.classes.max()) for example in self.examples if example.count), default=-1)
             self._classes, self._numbers = [str(number) for number in range(most + 1)], list(range(most + 1))
         findings, files = tuple(self.notes.findings), tuple(self._files)
-        return DataSet(path, "yolo", tuple(self._classes), tuple(self._numbers), self.examples, findings, files)
+        classes, numbers = tuple(self._classes), tuple(self._numbers)
+        return DataSet(path, "yolo", classes, numbers, self.examples, findings, files, self.folder.root)
 
     # --- images ---
 
@@ -227,6 +242,7 @@ class _Reader:
         """The name, split and path of each image that data.yaml leads to."""
         base = self.folder.inside("", settings.base) or ""
         base = base if self.folder.has_folder(base) else ""
+        self._lost_base = f", and neither is 'path', {quoted(settings.base)}" if settings.base and not base else ""
         for key, places in settings.splits.items():
             split = split_name(key) if key != UNDIVIDED else ""
             for place in places:
@@ -247,13 +263,12 @@ class _Reader:
         elif inside is not None and self.folder.has_folder(inside):
             for image in self.folder.walk(inside if inside != "." else "", IMAGE_ENDINGS):
                 yield posixpath.relpath(image, inside), split, Resolved(image, "found")
-        elif key in SPLITS:
+        elif key in SPLITS and split != "test":  # which exports name though they have none; and no training asks for it
             problem, said = (
                 ("path_climbs_out", "leads out of the data set") if inside is None else ("image_missing", "is not there")
             )
-            self.notes.add(
-                problem, f"{quoted(place)} {said}. Expected a folder of images inside it.", Origin(self._files[0], field=key)
-            )
+            said = f"{quoted(place)} {said}{self._lost_base}. Expected a folder of images inside it."
+            self.notes.add(problem, said, Origin(self._files[0], field=key))
 
     def _is_there(self, inside: str | None) -> bool:
         return inside is not None and (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found")
@@ -278,11 +293,11 @@ class _Reader:
     def _add_example(self, name: str, split: str, resolved: Resolved) -> bool:
         """Whether it has a label file."""
         inside = resolved.path or self.folder.inside("", name) or ""
-        file = self.folder.find("", label_file(inside)) if inside else Resolved("", "missing")
+        file = found_label_file(self.folder, inside) if inside else ""
         labels: list[Label] = []
-        if file.path:
-            self._used.add(file.path)
-            labels = self._labels(file.path, name)
+        if file:
+            self._used.add(file)
+            labels = self._labels(file, name)
         source = ImageSource(self.folder.root / resolved.path) if resolved.path else None
         size = header(source) if source else None
         shares = np.array([label.box for label in labels], np.float64).reshape(-1, 4)
@@ -293,17 +308,17 @@ class _Reader:
             image=source,
             size=scale[:2] if is_known else (None, None),
             boxes=list(shares * np.array(scale, np.float64)),
-            classes=[self._class_index(label, file.path, name) for label in labels],
-            origin=Origin(file.path or resolved.path or name),
+            classes=[self._class_index(label, file, name) for label in labels],
+            origin=Origin(file or resolved.path or name),
             box_lines=[label.line for label in labels],
             split=split,
             is_normalised=bool(labels) and not is_known,
             size_is_from_image=True,
         )
-        if file.path and not labels:
-            self.notes.add("annotation_empty", "No box is marked in this image.", Origin(file.path), example.name)
+        if file and not labels:
+            self.notes.add("annotation_empty", "No box is marked in this image.", Origin(file), example.name)
         self.examples.append(example)
-        return bool(file.path)
+        return bool(file)
 
     def _labels(self, file: str, example: str) -> list[Label]:
         try:
