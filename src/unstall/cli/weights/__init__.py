@@ -1,6 +1,7 @@
 """Take over published weights, and look at files of weights.
 
-Checkpoints of torchvision (.pth, .safetensors) and of keras.applications (.keras, .h5). Nothing in a file is run.
+Checkpoints of torchvision (.pth, .safetensors), of keras.applications (.keras, .h5), and of
+either as NumPy arrays (.npz, a pickle). Nothing in a file is run.
 """
 
 from __future__ import annotations

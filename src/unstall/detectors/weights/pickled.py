@@ -1,10 +1,10 @@
 """Reads the pickle inside a checkpoint without running anything that it names.
 
 A pickle is a program for a small machine with a stack. Python's own machine imports and calls whatever the program says. This one
-knows the few steps that a dictionary of tensors needs, imports nothing, and turns the few names that PyTorch writes into
-descriptions. Whatever else a script saved beside the weights (its arguments, numbers of NumPy) is passed over: it is neither made
-nor called, and only its name is kept. What would run a command is refused by its name. Keys are text or whole numbers only:
-nothing is hashed that could be nested.
+knows the few steps that a dictionary of tensors needs, imports nothing, and turns the few names that PyTorch and NumPy write into
+descriptions. Whatever else a script saved beside the weights (its arguments, single numbers of NumPy) is passed over: it is
+neither made nor called, and only its name is kept. What would run a command is refused by its name. Keys are text or whole
+numbers only: nothing is hashed that could be nested.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pickletools
 from collections.abc import Callable
 from typing import IO, Any, NamedTuple, Protocol, cast
 
+from unstall.detectors.weights import numpy_arrays
 from unstall.detectors.weights.stored import MOST_TENSORS, Unreadable, shape_of, shown
 
 MOST_STEPS = 100 * MOST_TENSORS
@@ -85,8 +86,13 @@ CALLS: dict[Name, Callable[..., Any]] = {
     Name("collections", "defaultdict"): lambda *_: {},
     Name("torch", "Size"): lambda sides=(), *_: sides,
     Name("torch", "device"): lambda *_: None,
+    Name("numpy", "dtype"): numpy_arrays.Kind,
+    Name("_codecs", "encode"): numpy_arrays.encoded,
 }
-MENTIONED = {Name("torch", kind) for kind in STORAGES}  # never called
+for core in ("core", "_core"):  # before NumPy 2, and since
+    CALLS[Name(f"numpy.{core}.multiarray", "_reconstruct")] = numpy_arrays.reconstructed
+    CALLS[Name(f"numpy.{core}.numeric", "_frombuffer")] = numpy_arrays.from_buffer
+MENTIONED = {Name("torch", kind) for kind in STORAGES} | {Name("numpy", "ndarray")}  # never called
 MENTIONED |= {Name("torch", kind) for kind in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")}
 # No script saves these beside its weights: a file that names them means harm.
 HARMFUL_MODULES = frozenset({"os", "posix", "nt", "subprocess", "sys", "pty", "runpy", "importlib", "socket", "shutil", "ctypes"})
@@ -182,9 +188,11 @@ class _Machine:
         self.reduce()
 
     def build(self) -> None:
-        """The state of a thing: metadata of a dictionary, which is not needed; or of what is passed over."""
-        self.pop()
-        if not isinstance(self.stack[-1], dict | Passed):
+        """The state of a thing: what is in an array; metadata of a dictionary, which is not needed; or of what is passed over."""
+        state = self.pop()
+        if isinstance(self.stack[-1], numpy_arrays.Plain | numpy_arrays.Kind):
+            self.stack[-1].build(state)
+        elif not isinstance(self.stack[-1], dict | Passed):
             raise Unreadable("It gives a state to something that is no dictionary. Nothing of it was run.")
 
     def persistent(self) -> None:
@@ -241,6 +249,7 @@ def _put(target: Any, key: Any, value: Any) -> None:
 PUSHED = frozenset({
     "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINSTRING",
     "SHORT_BINSTRING", "SHORT_BINBYTES", "BINBYTES", "INT", "UNICODE", "LONG", "LONG4", "FLOAT", "BINBYTES8", "STRING",
+    "BYTEARRAY8",
 })  # fmt: skip
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 IGNORED = frozenset({"PROTO", "FRAME", "STOP"})

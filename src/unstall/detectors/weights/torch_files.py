@@ -1,6 +1,7 @@
-"""Checkpoints that PyTorch wrote: the zip of today, and the row of pickles that it wrote before version 1.6.
+"""Checkpoints that PyTorch wrote: the zip of today, the row of pickles that it wrote before version 1.6; and a pickle by itself.
 
-Most of torchvision's published files are of the older kind. Nothing of either is run, and no PyTorch is needed.
+Most of torchvision's published files are of the older kind. A pickle by itself is how scripts of JAX keep a dictionary of NumPy
+arrays. Nothing of any is run, and no PyTorch is needed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import zipfile
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from unstall.detectors.weights import pickled
+from unstall.detectors.weights.numpy_arrays import Plain
 from unstall.detectors.weights.pickled import Name, Placed, Storage
 from unstall.detectors.weights.stored import MOST_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shown
 
 MOST_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
+MOST_NUMPY_BYTES = 4 * 2**30  # of a pickle that holds its numbers itself
 MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_VERSION = 1001
 MOST_DEPTH = 4  # of dictionaries in dictionaries
@@ -32,7 +35,10 @@ KINDS = {dict: "a dictionary without tensors", list: "a list", tuple: "a list", 
 # --- the zip ---
 
 
-Read = tuple[Tensors, tuple[str, ...]]  # and what a user should know
+class Read(NamedTuple):
+    tensors: Tensors
+    notes: tuple[str, ...]  # what a user should know
+    written_by: str = "PyTorch"
 
 
 def read_zip(path: Path) -> Read:
@@ -85,11 +91,14 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 def read_legacy(path: Path) -> Read:
     passed: list[Name] = []
     with path.open("rb") as file:
+        first = pickled.load(_Head(file, MOST_NUMPY_BYTES), passed=passed)
+        if isinstance(first, dict):  # as pickle.dump writes a dictionary of arrays
+            return _tensors(first, passed, _nowhere, _nowhere)._replace(written_by="NumPy")
         bounded = _Head(file, MOST_PICKLE_BYTES)
-        if pickled.load(bounded, passed=passed) != MAGIC or pickled.load(bounded) != LEGACY_VERSION:
+        if first != MAGIC or pickled.load(bounded) != LEGACY_VERSION:
             if passed:
                 raise pickled.refused(passed[0])
-            raise Unreadable("It is a pickle, but no checkpoint that torch.save wrote.")
+            raise Unreadable("It is a pickle, but no checkpoint that torch.save wrote, and no dictionary of NumPy arrays.")
         system = pickled.load(bounded)
         is_little = not isinstance(system, dict) or system.get("little_endian", True) is True
         storages: dict[str, Storage] = {}
@@ -151,16 +160,16 @@ def _places(file: IO[bytes], keys: Any, storages: dict[str, Storage]) -> dict[st
 # --- both ---
 
 
-def _flat(top: Any) -> dict[str, Placed]:
+def _flat(top: Any) -> dict[str, Placed | Plain]:
     """All tensors, by the path of keys that leads to each."""
-    result: dict[str, Placed] = {}
+    result: dict[str, Placed | Plain] = {}
     waiting: list[tuple[str, Any, int]] = [("", top, 0)]
     seen = 0
     while waiting:
         before, value, depth = waiting.pop()
         for key, inner in value.items() if isinstance(value, dict) else ():
             seen += 1
-            if isinstance(inner, Placed):
+            if isinstance(inner, Placed | Plain):
                 result[f"{before}{key}"] = inner
             elif isinstance(inner, dict) and depth < MOST_DEPTH:
                 waiting.append((f"{before}{key}.", inner, depth + 1))
@@ -175,13 +184,21 @@ def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> Read:
     if not placed and passed:
         raise pickled.refused(passed[0])
     if not placed:
-        received = "a single tensor" if isinstance(top, Placed) else KINDS.get(type(top), "something else")
+        received = "a single tensor" if isinstance(top, Placed | Plain) else KINDS.get(type(top), "something else")
         raise Unreadable(f"It holds no dictionary of tensors. Received: {received}.")
-    for name, tensor in placed.items():
-        check(tensor.storage)
-        _refuse_outside(name, tensor)
-    stored = {name: Stored(each.shape, each.storage.kind, partial(_values, each, numbers)) for name, each in placed.items()}
-    return stored, notes
+    return Read({name: _stored(name, tensor, check, numbers) for name, tensor in placed.items()}, notes)
+
+
+def _nowhere(storage: Storage) -> Array:
+    raise Unreadable(f"The storage '{shown(storage.key)}' is not in the file.")
+
+
+def _stored(name: str, tensor: Placed | Plain, check: Any, numbers: Any) -> Stored:
+    if isinstance(tensor, Plain):
+        return tensor.stored()
+    check(tensor.storage)
+    _refuse_outside(name, tensor)
+    return Stored(tensor.shape, tensor.storage.kind, partial(_values, tensor, numbers))
 
 
 def _weights_in(top: Any) -> tuple[Any, tuple[str, ...]]:
@@ -206,7 +223,7 @@ def _dictionaries_of_weights(top: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or id(value) in seen or depth > MOST_DEPTH:
             continue
         seen.add(id(value))
-        if any(isinstance(inner, Placed) and "." in str(key) for key, inner in value.items()):
+        if any(isinstance(inner, Placed | Plain) and "." in str(key) for key, inner in value.items()):
             found[path] = value
             continue
         waiting += [(f"{path}.{key}".lstrip("."), inner, depth + 1) for key, inner in value.items() if isinstance(inner, dict)]
