@@ -6,8 +6,6 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from unstall.data.reading import IMAGE_ENDINGS
-
 FIRST_BYTES = 1 << 16  # of a file; labelme's holds the image itself further on
 MOST_LISTED = 10_000  # files of a folder
 MOST_FILES = 20  # of a kind, that are looked at
@@ -38,6 +36,8 @@ SIGNS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (  # ending, what all mu
 
 def hint(path: Path) -> str:
     """Begins with a space; empty where nothing is known."""
+    from unstall.data.reading import IMAGE_ENDINGS  # with NumPy, which the names of formats are asked for without
+
     listed = [path] if path.is_file() else [each for each in islice(path.rglob("*"), MOST_LISTED) if each.is_file()]
     for ending, signs, said in SIGNS:
         files = [file for file in listed if file.suffix.lower() == ending][:MOST_FILES]
