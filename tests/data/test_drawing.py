@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from tests.data.checking import example, photo
-from unstall.data.drawing import MARK, colour_of, save, sheet, with_boxes
+from unstall.data.drawing import MARK, colour_of, font, save, sheet, with_boxes
 from unstall.data.example import ImageSource
 from unstall.errors import WrongInput
 
@@ -60,3 +60,15 @@ def test_a_sheet_holds_all_pictures_and_bad_paths_are_told(tmp_path: Path) -> No
     save(whole, tmp_path / "sheet.jpg")
     with pytest.raises(WrongInput, match="Cannot write the picture"):
         save(whole, tmp_path / "no" / "sheet.png")
+
+
+@pytest.mark.parametrize("letters", ["äöüßéñł", "жяλΩ", "ığşçő"])
+def test_letters_of_other_alphabets_are_drawn_and_not_the_sign_of_a_missing_one(letters: str) -> None:
+    def drawn(text: str) -> bytes:
+        page = Image.new("L", (40, 24))
+        ImageDraw.Draw(page).text((2, 2), text, 255, font())
+        return page.tobytes()
+
+    missing = drawn("\U000f0000")  # of no alphabet
+    assert all(drawn(letter) != missing for letter in letters)
+    assert len({drawn(letter) for letter in letters}) == len(letters)

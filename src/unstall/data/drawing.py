@@ -5,6 +5,8 @@ from __future__ import annotations
 import colorsys
 import io
 from collections.abc import Collection, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ Picture = npt.NDArray[np.uint8]
 MOST_BOXES = 300  # drawn in one picture
 MARK = (255, 32, 32)  # of what is wrong
 GROUND = (38, 38, 42)
+FONT_SIZE = 10  # pixels
 _MARGIN = 6
 
 
@@ -119,8 +122,22 @@ def draw_box(draw: Any, edges: npt.NDArray[np.float64], colour: tuple[int, int, 
     draw.rectangle([left, top, max(left, right - 1), max(top, bottom - 1)], outline=colour, width=2)
     text = name if len(name) <= 24 else name[:23] + "…"
     x, y = max(0.0, left), max(0.0, top - 12)
-    draw.rectangle(draw.textbbox((x + 2, y), text), fill=colour)
-    draw.text((x + 2, y), text, fill=(0, 0, 0) if sum(colour) > 330 else (255, 255, 255))
+    draw.rectangle(draw.textbbox((x + 2, y), text, font()), fill=colour)
+    draw.text((x + 2, y), text, (0, 0, 0) if sum(colour) > 330 else (255, 255, 255), font())
+
+
+@cache
+def font() -> Any:
+    """With the letters of most alphabets: names are written in the language of whoever gave them. Pillow's own has English
+    ones; matplotlib, which draws the plots, brings one that has more."""
+    from PIL import ImageFont
+
+    plots = find_spec("matplotlib")
+    folder = Path(plots.origin).parent if plots is not None and plots.origin else Path()
+    try:
+        return ImageFont.truetype(str(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"), FONT_SIZE)
+    except OSError:
+        return ImageFont.load_default()
 
 
 def sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
@@ -135,7 +152,7 @@ def sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
         x, y = number % columns * cell_width + _MARGIN, number // columns * cell_height + _MARGIN
         result.paste(picture, (x + (side - picture.width) // 2, y + (side - picture.height) // 2))
         most = side // 6
-        draw.text((x, y + side + 2), name if len(name) <= most else "…" + name[-most + 1 :], fill=(210, 210, 214))
+        draw.text((x, y + side + 2), name if len(name) <= most else "…" + name[-most + 1 :], (210, 210, 214), font())
     return result
 
 
