@@ -75,7 +75,9 @@ class Settings:
     cache_bytes: int = setting(0, "of decoded images that are kept, in memory or in cache_folder", 0)
     cache_folder: str | None = setting(None, "for decoded images; none: they are kept in memory")
     most_boxes: int = setting(100, "of an image; further ones are left out and counted", 1, 10_000)
-    most_bad_share: float = setting(0.05, "of the examples; with more of them unreadable the run stops", 0.0, 1.0)
+    most_bad_share: float = setting(
+        0.05, "of the examples; with more of them unreadable, and more than one, the run stops", 0.0, 1.0
+    )
     skip_examples: tuple[int, ...] = setting((), "numbers of examples that are never used")
     # keeping
     checkpoint_every_s: float = setting(300.0, "seconds between checkpoints, at least; each epoch's end has one, too", 0.0)

@@ -17,6 +17,7 @@ from unstall.data.augment import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.data.pipeline.making import Maker
+from unstall.data.pipeline.skipped import most_bad
 from unstall.errors import UnstallError, WrongInput
 from unstall.inside import probe
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
@@ -108,6 +109,23 @@ def test_a_bad_partner_in_a_mosaic_leaves_its_quarter_empty(tmp_path: Path) -> N
     whole = run(pipeline, epochs=4)
     assert {row for batch in whole for row in batch.rows.tolist()} == set(range(12)) - {5}
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
+
+
+def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Path) -> None:
+    data = some_data(tmp_path)
+    broken(data, 5)
+    pipeline = Pipeline(data, replace(WISH, most_bad_share=0.05))  # 1 of 12 is 8.3 %
+    assert 5 not in {row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()}
+    assert list(pipeline.skipped.by_name) == ["005.jpg"]
+    with pytest.raises(WrongInput, match=r"1 of 12 examples could not be used, 8\.3%, more than most_bad_share=0\.0%"):
+        run(Pipeline(data, replace(WISH, most_bad_share=0.0)), epochs=2)
+
+
+@pytest.mark.parametrize(
+    ("of", "share", "most"), [(1, 0.05, 0.05), (2, 0.05, 1), (19, 0.05, 1), (100, 0.05, 5), (7, 1.0, 7), (100, 0.0, 0)]
+)
+def test_how_many_may_be_bad(of: int, share: float, most: float) -> None:
+    assert most_bad(of, share) == pytest.approx(most)
 
 
 def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ from unstall.journal.events import ExampleSkipped
 SHOWN = 5  # in the error that ends the run
 
 
+def most_bad(of: int, most_share: float) -> float:
+    """How many of so many may be bad. Where some may, one alone is never too many: of a small data set it is a large share."""
+    return max(most_share * of, min(1, of - 1)) if most_share else 0
+
+
 class BadExample(Exception):
     """Of one row: what is wrong with it."""
 
@@ -54,7 +59,7 @@ class Skipped:
         return len(self._why) / len(self._data.examples)
 
     def stop_if_too_many(self) -> None:
-        if self.share <= self._most_share:
+        if len(self._why) <= most_bad(len(self._data.examples), self._most_share):
             return
         first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
         raise WrongInput(

@@ -99,11 +99,13 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
     """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
+    from unstall.data.pipeline.skipped import most_bad
+
     lost = {"images": 0, "boxes": 0}
     for problem in broken:
         if problem["problem"] not in COPED_WITH:
             lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
-    return any(count > most_share * found[what] for what, count in lost.items())
+    return any(count > most_bad(found[what], most_share) for what, count in lost.items())
 
 
 def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
