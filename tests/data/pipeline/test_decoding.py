@@ -104,6 +104,8 @@ def test_what_is_no_image_is_refused() -> None:
     for data in (b"", b"<html></html>", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", bytes(2000)):
         with pytest.raises(UNREADABLE):
             decoded(data)
+    with pytest.raises(ValueError, match=r"it is no image that can be read; it begins with b'<html></html'"):
+        decoded(b"<html></html>")
 
 
 def test_a_decompression_bomb_is_refused_by_its_header() -> None:

@@ -26,7 +26,7 @@ from unstall.storage.bucket_path import BucketPath
 try:
     import cv2
     import simplejpeg
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 except ImportError as missing:
     raise WrongInput(f"The pipeline needs the package {missing.name}. Install it: pip install 'unstall[data]'") from missing
 
@@ -124,7 +124,10 @@ def _jpeg_facts(encoded: Encoded) -> Facts | None:
 def _opened(encoded: Encoded) -> Image.Image:
     if not len(encoded):
         raise ValueError("it has no bytes")
-    return Image.open(io.BytesIO(encoded))
+    try:
+        return Image.open(io.BytesIO(encoded))
+    except UnidentifiedImageError:  # whose message names an object in memory
+        raise ValueError(f"it is no image that can be read; it begins with {bytes(encoded[:12])!r}") from None
 
 
 def _by_pillow(encoded: Encoded) -> Pixels:
