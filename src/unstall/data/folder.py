@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -64,6 +65,15 @@ class Folder:
     def folder_end(self, text: str) -> str:
         """The same for a folder."""
         return next((end for end in _ends(text) if self.has_folder(end)), "")
+
+    def holding(self, text: str) -> str:
+        """The one folder, wherever inside, that a file of this name lies in; empty where there is none, or several."""
+        if isinstance(self.root, BucketPath) or self.inside("", text) is None:
+            return ""
+        end = f"/{posixpath.normpath(text)}"
+        found = (path.removesuffix(end) for path in self.walk("", [posixpath.splitext(text)[1].lower()]) if path.endswith(end))
+        first = list(islice(found, 2))
+        return first[0] if len(first) == 1 else ""
 
     def inside(self, base: str, text: str) -> str | None:
         """The path relative to the root; None where it leads out of it. An absolute path may lead into the root."""

@@ -53,6 +53,19 @@ def test_the_layout_of_roboflow(tmp_path: Path) -> None:
     assert problems(data) == []
 
 
+def test_images_in_a_folder_of_any_name_are_found_where_only_one_has_them(tmp_path: Path) -> None:
+    text = coco_text([coco_image(0, "x.jpg"), coco_image(1, "sub/y.jpg")], [coco_box(0)], CATS)
+    files = {"labels/export.json": text, "my photos/raw/x.jpg": picture(), "my photos/raw/sub/y.jpg": picture()}
+    data = formats.read(put(tmp_path, files))
+    assert problems(data) == ["annotation_empty"]
+    assert [example.image.path for example in data.examples if example.image] == [
+        tmp_path / "my photos/raw/x.jpg",
+        tmp_path / "my photos/raw/sub/y.jpg",
+    ]
+    data = formats.read(put(tmp_path, {"thumbnails/x.jpg": picture()}))  # which of the two is meant, nobody says
+    assert "None of the 2 images is there" in finding(data, "image_missing")
+
+
 def test_a_file_beside_its_images_without_sizes_or_areas(tmp_path: Path) -> None:
     image = {"id": "a1", "file_name": "sub/x.png"}
     put(tmp_path, {"my_set.json": coco_text([image], [coco_box("a1")], CATS), "sub/x.png": picture(30, 20, "PNG")})  # type: ignore[arg-type]

@@ -14,10 +14,10 @@ a folder for each split (`train/_annotations.coco.json`, as Roboflow exports it)
 What is read
 ------------
 Images with their sizes, boxes, categories, `iscrowd`; also `difficult` and `truncated` where a box has these fields. Images are
-looked for in the folder named like the split, `images/` and the like, beside the file. Classes are in the order of their ids.
-An object with an outline and no `bbox` has the extent of its outline, polygon or mask, as its box.
-NaN and Infinity are taken, as Python writes them. A wrong entry is named (`annotations[17].bbox`) and left out; the rest is read.
-No training learns from outlines and keypoints here, but a copy in this format carries them.
+looked for in the folder named like the split, `images/` and the like, beside the file; else in the one folder that has them.
+Classes are in the order of their ids. An object with an outline and no `bbox` has the extent of its outline, polygon or
+mask, as its box. NaN and Infinity are taken, as Python writes them. A wrong entry is named (`annotations[17].bbox`) and left
+out; the rest is read. No training learns from outlines and keypoints here, but a copy in this format carries them.
 
 What is written
 ---------------
@@ -240,6 +240,10 @@ class _Reader:
         bases = self._image_folders(file, tag)
         found = [find_in(self.folder, bases, image.file_name) for image in decoded.images]
         is_without_images = bool(found) and all(resolved.how == "missing" for resolved in found)
+        elsewhere = self.folder.holding(decoded.images[0].file_name) if is_without_images else ""
+        if elsewhere:
+            found = [find_in(self.folder, [elsewhere], image.file_name) for image in decoded.images]
+            is_without_images = False
         if is_without_images:
             looked_in, first = ", ".join(base or "." for base in bases), quoted(decoded.images[0].file_name)
             message = f"None of the {len(found):,} images is there. Looked in {looked_in}; the first is {first}."
