@@ -47,6 +47,17 @@ def test_with_pytorch_one_run_is_not_as_the_next_though_its_steps_agree() -> Non
     assert noise.memory(*of_torch).unsure > 4 * noise.memory(before, after).unsure
 
 
+def test_on_jax_what_a_run_by_itself_holds_of_the_steps_ahead_is_half_counted_and_wholly_unsure() -> None:
+    def of(batch: int, peak: float) -> dict[str, Any]:
+        return measured(peak, batch=batch, steps=12, compiler_mib=100, host_usual_mib=peak, host_unsure_mib=1)
+
+    held = 12 * 16 * (4 * 128 * 128 * 3)  # twelve steps, sixteen images more
+    moved = noise.memory(of(16, 700), of(32, 1000))
+    assert moved.by == 300 * MIB + held / 2
+    assert moved.unsure == pytest.approx((held**2 / 4 + (16 * MIB) ** 2) ** 0.5)
+    assert noise.memory(of(16, 700), of(16, 1000)).by == 300 * MIB
+
+
 def test_a_peak_far_above_what_steps_hold_has_a_reason_of_its_own_and_counts() -> None:
     before = measured(905, host_usual_mib=900, host_unsure_mib=2)
     after = measured(1105, host_usual_mib=900, host_unsure_mib=2)  # one large image in some thousand small ones

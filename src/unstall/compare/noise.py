@@ -16,9 +16,12 @@ HOST_NOISE_SHARE = 0.02
 # That a difference of two runs is unsure by: at the least; as a share of what the training holds, by its one highest moment, and
 # by what its steps hold one after the other. Peaks of the same program differ by 7 % of it where PyTorch allocates in several
 # threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow. With PyTorch the steps of a
-# run agree among each other, and not with those of the next run: how memory is cut up is settled in the first steps.
+# run may agree among each other, and not with those of the next run: its peak alone counts, and is 0 to 12 % off by chance.
 HOST_UNSURE_BYTES = 8 * 2**20
-AHEAD_UNSURE_BYTES = 16 * 2**20  # on JAX: a run that nobody watches begins its steps earlier, and holds 14 to 61 MiB more for it
+# On JAX a run that nobody watches begins its steps earlier, and holds their inputs: of 12 steps, as was measured, all 12.
+AHEAD_UNSURE_BYTES = 16 * 2**20
+AHEAD_STEPS = 12
+TORCH_UNSURE_SHARE = 0.15
 PEAK_UNSURE_SHARE = 0.1
 STEPS_UNSURE_SHARE = 0.02
 QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
@@ -33,6 +36,7 @@ STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
+ON_A_CARD = "device memory"
 PARTS = ("input", "compute", "validation", "checkpoint", "compile")
 
 
@@ -78,7 +82,7 @@ def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
         old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
-        return Moved("device memory", old, new, noise, "B", unsure=noise)
+        return Moved(ON_A_CARD, old, new, noise, "B", unsure=noise)
     return _host_memory(before, after)
 
 
@@ -90,8 +94,10 @@ def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if old is None or new is None:
         return Moved("host memory", old, new, noise, "B")
     by, unsure = _grown(before, after, old, new)
-    is_ahead = facts.figure(after, "compiler_bytes") is not None  # told by JAX alone
-    unsure = max(AHEAD_UNSURE_BYTES if is_ahead else HOST_UNSURE_BYTES, unsure)
+    if facts.figure(after, "compiler_bytes") is not None:  # told by JAX alone
+        ahead = _ahead_bytes(before, after) / 2.0  # watched it holds little of it, else all
+        by, unsure = by + ahead, math.hypot(max(AHEAD_UNSURE_BYTES, unsure), ahead)
+    unsure = max(HOST_UNSURE_BYTES, unsure)
     chance = _by_the_compiler(before, after)
     if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
         chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
@@ -108,17 +114,27 @@ def _grown(before: dict[str, Any], after: dict[str, Any], old: float, new: float
     surer one, and the less sure the less they agree. What steps do not show at all is not claimed by one moment."""
     own = max(_own_bytes(before, old), _own_bytes(after, new))
     by_peaks, peaks_unsure = new - old, max(1.0, PEAK_UNSURE_SHARE * own)
+    if facts.is_of_torch(before) or facts.is_of_torch(after):
+        return by_peaks, TORCH_UNSURE_SHARE * own
     levels = facts.usual_memory(before), facts.usual_memory(after)
     if levels[0] is None or levels[1] is None:
         return by_peaks, peaks_unsure
-    share = PEAK_UNSURE_SHARE if facts.is_of_torch(before) or facts.is_of_torch(after) else STEPS_UNSURE_SHARE
     by = levels[1][0] - levels[0][0]
-    unsure = max(1.0, share * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
+    unsure = max(1.0, STEPS_UNSURE_SHARE * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
     if abs(by) <= HOST_NOISE_BYTES:
         return by, unsure
     weight = peaks_unsure**2 / (unsure**2 + peaks_unsure**2)
     between = weight * by + (1 - weight) * by_peaks
     return between, math.hypot(min(unsure, peaks_unsure), by - between if weight > 0.5 else by_peaks - between)
+
+
+def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
+    """By how much more the inputs of steps that are ahead hold. The trainer of Unstall itself keeps close to its steps."""
+    if facts.settings(after):
+        return 0.0
+    sizes = [facts.input_bytes(record) for record in (before, after)]
+    steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
+    return (sizes[1] - sizes[0]) * min(steps, AHEAD_STEPS) if sizes[0] and sizes[1] else 0.0
 
 
 def _of_what_was_measured(chance: float, by: float) -> float:
