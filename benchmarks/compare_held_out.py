@@ -1,13 +1,16 @@
-"""Pairs that were kept aside while amounts of memory and the noise of time were mended: models, sizes and changes of their own.
+"""Pairs that were written before amounts of memory and the noise of time were mended, and compared before and after it.
 
-They were run and compared before that work, and again after it with nothing set by what they showed.
+At the first look the main cause stood first in 6 of 7, and 3 of 4 amounts of memory were within 10 % of the truth; the same after
+that work, by which nothing of theirs became worse. What they then showed was mended, too: the rate of
+another optimizer was taken for the main cause, channels that a mixer turns round for other layers (33 % off), and a pause in the
+input went unsaid, as the machine was full. They are no blind test since. The last three were written when all was done.
 """
 
 from __future__ import annotations
 
 from benchmarks.compare_pairs import Pair, Variant, one_change
 from benchmarks.compare_programs import BATCHES, ON_JAX
-from benchmarks.compare_unseen import ON_TORCH, READ
+from benchmarks.compare_unseen import ATTENTION, ON_TORCH, READ, SEGMENTS, STREAM
 
 ON_TENSORFLOW = """\
 import os
@@ -136,4 +139,7 @@ HELD_OUT = [
     one_change("depthwise: deeper", DEPTHWISE, DEPTHWISE.with_(("BLOCKS = 3", "BLOCKS = 7")), "four more blocks", "layers"),
     Pair("letters: loss", LETTERS, LETTERS.with_(SQUARES, ONE_HOT), ("cross-entropy → squares",), ("loss",)),
     Pair("pooled: slower input", POOLED, POOLED.with_(*PAUSED), ("a pause of 0.4 s in each batch",), ("source",)),
+    one_change("stream: batch", STREAM, STREAM.with_(("BATCH = 20", "BATCH = 48")), "batch 20 → 48", "batch"),
+    one_change("segments: image size", SEGMENTS, SEGMENTS.with_(("SIZE = 160", "SIZE = 240")), "size 160 → 240", "image_size"),
+    one_change("attention: batch", ATTENTION, ATTENTION.with_(("BATCH = 12", "BATCH = 32")), "batch 12 → 32", "batch"),
 ]  # fmt: skip

@@ -64,6 +64,11 @@ def test_a_loss_in_whose_place_nothing_learns_any_more_is_not_the_only_cause() -
     assert names(loss_of(risen)) == ["learning_rate", "loss"]
 
 
+def test_the_rate_of_another_optimizer_is_of_another_scale() -> None:
+    explained = loss_of(learning(0.2, optimizer={"class": "Lion", "learning_rate": 0.1}))
+    assert names(explained) == ["optimizer", "learning_rate"]
+
+
 def test_a_loss_that_is_no_number_any_more_is_explained() -> None:
     broken = changed(learning(0.5, optimizer={"learning_rate": 10.0}), figures={"not_finite_since_step": 12})
     explained = compared(learning(0.4), broken).of_channel("loss")

@@ -114,6 +114,16 @@ def test_with_fewer_cores_a_program_waits_for_itself() -> None:
     assert noise.step(step(0.14, 1.6, 0.2, cores=2), step(0.26, 1.0, 0.9, cores=1)).is_clear
 
 
+def test_waiting_for_input_that_is_the_same_at_each_step_is_clear_though_the_machine_is_full() -> None:
+    def fed(waiting: float, crowd: float) -> dict[str, Any]:
+        figures = {"parts": {"input": waiting}, "parts_unsure_s": {"input": 0.002}, "crowded_share": crowd, "step_spread_s": 0.4}
+        return changed(step(3.0, 0.2, 0.0), figures=figures)
+
+    assert noise.part("input", fed(0.004, 0.85), fed(0.405, 0.88)).is_clear
+    assert not noise.part("input", fed(0.004, 0.1), fed(0.405, 0.88)).is_clear  # others may have held it up
+    assert not noise.part("input", fed(0.004, 0.1), fed(0.1, 0.1)).is_clear  # of a step of three seconds
+
+
 def test_one_step_that_was_held_up_makes_no_run_slower() -> None:
     held_up = changed(step(0.11, 1.1, 0.0), figures={"parts": {"compute": 0.16}, "parts_unsure_s": {"compute": 0.04}})
     assert not noise.part("compute", held_up, step(0.104, 1.1, 0.0)).is_clear

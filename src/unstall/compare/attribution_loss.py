@@ -25,6 +25,7 @@ STRENGTHS = {
     "large_images": 0.3, "seed": 0.2,
 }  # fmt: skip
 BY_DECADE = 2.0  # of the learning rate
+OF_ANOTHER_OPTIMIZER = 0.9  # of its strength: what its rate has
 OF_LEARNING = frozenset({"learning_rate", "optimizer", "optimizer_setting", "accumulation", "batch", "augmentation"})
 OF_WHAT_IS_LEARNED = frozenset({"loss", "labels", "data_contents", "model", "weights", "boxes", "precision"})
 LESS = 0.25
@@ -43,7 +44,7 @@ def explain(
     if functions and not broke and not _stopped_learning(moved, first):
         note = "(another loss: its values are of another scale)"
         return Explained(LOSS, (Explanation(functions[0], LOSS, moved.by, "", "measured", 1.0, note=note),))
-    strengths = [(strength(each, first.is_clear), each) for each in touching]
+    strengths = [(_beside_others(each, touching, first.is_clear), each) for each in touching]
     whole = sum(value for value, _ in strengths)
     strengths.sort(key=lambda pair: -pair[0])
     how = "measured" if len(touching) == 1 else "possible"
@@ -60,6 +61,15 @@ def _stopped_learning(moved: Moved, first: Moved) -> bool:
     if moved.before is None or moved.after is None or first.before is None or first.after is None:
         return False
     return moved.after > first.after + abs(first.after) * ROSE and moved.before < first.before
+
+
+def _beside_others(each: Difference, touching: Sequence[Difference], parts_at_once: bool) -> float:
+    """Rates of two optimizers are of two scales: that of another one is a part of its change, and no stronger."""
+    value = strength(each, parts_at_once)
+    optimizers = [other for other in touching if other.name == "optimizer"]
+    if each.name != "learning_rate" or not optimizers:
+        return value
+    return min(value, OF_ANOTHER_OPTIMIZER * strength(optimizers[0], parts_at_once))
 
 
 def strength(each: Difference, parts_at_once: bool) -> float:

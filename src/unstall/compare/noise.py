@@ -33,6 +33,7 @@ CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's ow
 CROWDED_MORE = 0.15  # of its time that a run waited for a core more than the other: then it is said
 PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
 STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
+LEAST_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
@@ -193,7 +194,17 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
         return Moved(name, old, new, max(1.0, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
+    if name == "input" and _is_known_by_itself(before, after):
+        least = LEAST_OF_A_STEP * max(whole or 0.0, now or 0.0)
+        return Moved(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
     return Moved(name, old, new, max(_time_noise(before, after, whole, now), _chance(name, before, after)), "s")
+
+
+def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Of both runs it is told how much their waiting for input differs from step to step, and the machine was as full: then the
+    noise of what is computed is none of the input's."""
+    is_told = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
+    return is_told and abs(facts.crowded(after) - facts.crowded(before)) < CROWDED_MORE
 
 
 def _chance(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
