@@ -110,6 +110,12 @@ def test_the_same_slowness_on_a_quiet_machine_is_clear() -> None:
     assert moved.is_clear and not moved.note
 
 
+def test_images_per_second_moved_where_the_step_did() -> None:
+    for seconds in (0.794, 0.15):
+        runs = [changed(step(each, 1.0, 0.9), figures={"images_per_s": 12 / each}) for each in (0.139, seconds)]
+        assert noise.speed(*runs).is_clear is noise.step(*runs).is_clear is (seconds > 0.5)
+
+
 def test_with_fewer_cores_a_program_waits_for_itself() -> None:
     assert noise.step(step(0.14, 1.6, 0.2, cores=2), step(0.26, 1.0, 0.9, cores=1)).is_clear
 

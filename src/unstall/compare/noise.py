@@ -184,7 +184,8 @@ def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     """Images of a second: as unsure as the step that it is made of."""
     taken = step(before, after)
     old, new = facts.figure(before, "images_per_s"), facts.figure(after, "images_per_s")
-    share = taken.noise / taken.before if taken.before else TIME_NOISE_SHARE
+    longest = max(taken.before or 0.0, taken.after or 0.0)
+    share = taken.noise / longest if longest else TIME_NOISE_SHARE
     return Moved("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
 
 
