@@ -139,8 +139,10 @@ def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
 
 
 def _of_what_was_measured(chance: float, by: float) -> float:
-    """Chance takes away from what was measured, and adds nothing to it: the rest of it did not show, and is unsure."""
-    return math.copysign(min(abs(chance), abs(by)), by) if chance * by > 0 else 0.0
+    """Chance takes away from what was measured, down to nothing; half of it is added where it hid some of a change that shows."""
+    if chance * by > 0:
+        return math.copysign(min(abs(chance), abs(by)), by)
+    return chance / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
 
 
 def _layers(record: dict[str, Any]) -> int:
