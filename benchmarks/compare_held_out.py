@@ -1,7 +1,7 @@
 """Pairs that were written before amounts of memory and the noise of time were mended, and compared before and after it.
 
-At the first look the main cause stood first in 6 of 7, and 4 of 5 amounts of memory were within 10 % of the truth; after that work
-in 6 and 3 (a peak on PyTorch 12 % off, within what was told). What they then showed was mended, too: the rate of another optimizer
+At the first look the main cause stood first in 6 of 7, and 4 of 5 amounts of memory were within 10 %; after that work in
+6 and 3 (a peak on PyTorch 12 % off, within what was told). What they then showed was mended: the rate of another optimizer
 was taken for the main cause, channels that a mixer turns round for other layers (33 % off), and a pause in the input went unsaid,
 as the machine was full. They are no blind test since: 7 of 7, and 4 of 5. The last three were written when all was done: at the
 only look the main cause stood first in 3 of 3, and 2 of 3 amounts were within 10 % (of attention over a larger batch a part stays
