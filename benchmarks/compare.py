@@ -2,7 +2,7 @@
 
 python -m benchmarks.compare --work FOLDER [NAME…]. Runs are kept in the folder: a call goes on where the last one ended, and only
 compares where all has run. The truth of an amount of memory is the change by itself: the median of several further runs with it,
-less that of as many without, watched by nobody. One peak of a process is by chance tens of MiB higher or lower than the next.
+less that of as many without, watched by nobody (`compare_truth`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from benchmarks import written
+from benchmarks.compare_held_out import HELD_OUT
+from benchmarks.compare_held_out import PROGRAMS as HELD
 from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
 from benchmarks.compare_programs import PROGRAMS as OWN
 from benchmarks.compare_programs import write_data, write_package
 from benchmarks.compare_surroundings import started_in
+from benchmarks.compare_truth import Truth, measured_truth
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
 from unstall.compare.comparison import NOTHING, told
@@ -35,9 +38,8 @@ from unstall.compare.record import record_of
 from unstall.runs import RunFolder
 
 RESULTS = Path(__file__).parent / "results" / "compare.json"
-PROGRAMS = {**OWN, **OTHERS}
+PROGRAMS = {**OWN, **OTHERS, **HELD}
 LONGEST_S = 300.0
-TIMES = range(1, 4)  # that a peak is measured by itself
 ONE_COMPILER = ("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
 ERROR = 0.10  # of an amount of memory
 CALLS_RIGHT, OF = 18, 20
@@ -54,11 +56,12 @@ class Runs:
         """Made now if it is not there; None where nothing is to be run."""
         return run(variant, repeat, self.work, self.only_ready)
 
-    def peak_bytes(self, variant: Variant) -> float | None:
-        """The median of runs by themselves, not watched. The trainer has no other way than to be watched."""
-        measured = self._watched_peak if variant.program == "train" else self._peak
-        peaks = [peak for repeat in TIMES if (peak := measured(variant, repeat)) is not None]
-        return statistics.median(peaks) if len(peaks) == len(TIMES) else None
+    def truth(self, without: Variant, with_it: Variant) -> Truth | None:
+        """Runs by themselves, not watched. The trainer has no other way than to be watched."""
+        return measured_truth(partial(self._one_peak, without), partial(self._one_peak, with_it))
+
+    def _one_peak(self, variant: Variant, repeat: int) -> float | None:
+        return self._watched_peak(variant, repeat) if variant.program == "train" else self._peak(variant, repeat)
 
     def _watched_peak(self, variant: Variant, repeat: int) -> float | None:
         """Compiled by one thread: what several leave in the process differs by more than what is to be measured."""
@@ -159,17 +162,19 @@ def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: 
     """What is said of a change, and what it really is: further runs with it and without it."""
     rows = [row for row in plain["differences"] if row["name"] == name]
     said = [each for row in rows for each in row["explains"] if each["channel"] == "memory"]
-    with_it, without = runs.peak_bytes(alone), runs.peak_bytes(pair.before)
-    if with_it is None or without is None:
+    measured = runs.truth(pair.before, alone)
+    if measured is None:
         return None
-    truth = with_it - without
+    truth = measured.bytes
     amount, told = (said[0]["amount"], said[0]["range"]) if said else (None, None)
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
     is_near = error <= ERROR if error is not None else abs(truth) <= HOST_NOISE_BYTES  # of noise nothing is to be said
     is_right = min(told) <= truth <= max(told) if told else is_near
+    could_be = is_near or (amount is not None and abs(amount - truth) <= ERROR * abs(truth) + measured.unsure)
     return {
-        "change": name, "said_bytes": amount, "said_range": told, "true_bytes": truth, "error": error,
-        "is_within_10_percent": is_near, "is_right": is_right,
+        "change": name, "said_bytes": amount, "said_range": told, "true_bytes": truth, "true_unsure_bytes": measured.unsure,
+        "true_runs": measured.runs, "error": error, "is_within_10_percent": is_near, "can_be_within_10_percent": could_be,
+        "is_right": is_right,
     }  # fmt: skip
 
 
@@ -191,6 +196,7 @@ def summary(pairs: list[dict[str, Any]], identical: list[dict[str, Any]]) -> dic
         "pairs": len(pairs), "main_cause_first": sum(row["is_first"] for row in pairs),
         "and_explained": sum(row["is_first"] and row["is_explained"] for row in pairs),
         "needed": f"{CALLS_RIGHT} of {OF}", "memory_amounts": len(amounts), "memory_within_10_percent": len(within),
+        "memory_within_10_percent_as_far_as_the_truth_is_known": sum(each["can_be_within_10_percent"] for each in amounts),
         "memory_told_as_a_range": sum(bool(each["said_range"]) for each in amounts),
         "memory_right_as_told": sum(each["is_right"] for each in amounts),
         "identical": len(identical), "identical_quiet": sum(row["is_quiet"] for row in identical),
@@ -206,7 +212,9 @@ def show(row: dict[str, Any]) -> None:
         said = "nothing" if each["said_bytes"] is None else f"{each['said_bytes'] / 2**20:+.0f} MiB"
         error = "" if each["error"] is None else f", {each['error']:.1%} off"
         said += f" (as {told_range(*each['said_range'])})" if each["said_range"] else ""
-        print(f"       memory of {each['change']}: said {said}, truth {each['true_bytes'] / 2**20:+.0f} MiB{error}")
+        truth = f"{each['true_bytes'] / 2**20:+.0f} ± {each['true_unsure_bytes'] / 2**20:.0f} MiB"
+        truth += f" ({min(each['true_runs'])} runs each)"
+        print(f"       memory of {each['change']}: said {said}, truth {truth}{error}")
 
 
 def main() -> None:
@@ -216,7 +224,7 @@ def main() -> None:
     parser.add_argument("--ready", action="store_true", help="run nothing: only what has run already is compared")
     wanted = parser.parse_args()
     runs = Runs(wanted.work.absolute(), wanted.ready)
-    chosen = [pair for pair in (*PAIRS, *UNSEEN) if not wanted.names or pair.name in wanted.names]
+    chosen = [pair for pair in (*PAIRS, *UNSEEN, *HELD_OUT) if not wanted.names or pair.name in wanted.names]
     twice = {
         name: variant
         for name, variant in {**IDENTICAL, **UNSEEN_IDENTICAL}.items()
@@ -224,20 +232,21 @@ def main() -> None:
     }
     for variant, repeat in in_order(chosen, twice):
         runs.of(variant, repeat)
-    for variant in dict.fromkeys(each for pair in chosen if pair.alone for each in (pair.before, *pair.alone.values())):
-        runs.peak_bytes(variant)
+    for pair in chosen:
+        for variant in pair.alone.values():
+            runs.truth(pair.before, variant)
     pairs = [row for pair in chosen if (row := of_pair(pair, runs)) is not None]
     identical = [row for name, variant in twice.items() if (row := of_identical(name, variant, runs)) is not None]
     for row in pairs:
         show(row)
     for row in identical:
         print(f"{'ok ' if row['is_quiet'] else 'NO '} {row['pair']}: {'; '.join(row['told'])} {row['differences']}")
-    others = [row for row in pairs if row["pair"] in {pair.name for pair in UNSEEN}]
+    later, held = ([row for row in pairs if row["pair"] in {pair.name for pair in some}] for some in (UNSEEN, HELD_OUT))
     found = {
-        "summary": summary(pairs, identical), "of_them_written_later": summary(others, []),
-        "pairs": pairs, "identical": identical,
+        "summary": summary(pairs, identical), "of_them_written_later": summary(later, []),
+        "of_them_held_out": summary(held, []), "pairs": pairs, "identical": identical,
     }  # fmt: skip
-    print(json.dumps({name: found[name] for name in ("summary", "of_them_written_later")}, indent=1))
+    print(json.dumps({name: found[name] for name in ("summary", "of_them_written_later", "of_them_held_out")}, indent=1))
     if not wanted.names:
         written.write(RESULTS, found)
 

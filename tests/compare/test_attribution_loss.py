@@ -41,8 +41,32 @@ def test_a_loss_that_begins_alike_parts_by_how_it_is_learned() -> None:
 
 def test_a_loss_that_differs_at_once_is_another_loss() -> None:
     explained = loss_of(learning(30.0, first=60.0, optimizer={"learning_rate": 0.1}, loss={"names": ["own"]}))
-    assert names(explained)[0] == "loss"
-    assert "from the first step on" in explained.explanations[0].words
+    assert names(explained) == ["loss"]
+    assert "of another scale" in explained.explanations[0].words
+
+
+def test_labels_in_the_form_that_another_loss_asks_for_are_its_consequence() -> None:
+    number = {"role": "y", "shape": [16], "dtype": "int32"}, {"role": "y", "min": 0.0, "max": 3.0, "distinct": 4}
+    ones = {"role": "y", "shape": [16, 4], "dtype": "float32"}, {"role": "y", "min": 0.0, "max": 1.0, "distinct": 2}
+    before, after = (
+        learning(last, first, batch={"arrays": [array], "values": [values]})
+        for last, first, (array, values) in ((0.6, 1.36, number), (0.47, 1.04, ones))
+    )
+    found = compared(before, changed(after, loss={"names": ["categoricalhinge"]}))
+    assert [each.name for each in found.differences] == ["loss", "labels"]
+    assert names(found.of_channel("loss")) == ["loss"]
+    without = compared(before, after)  # the same labels for the same loss are the cause
+    assert names(without.of_channel("loss")) == ["labels"]
+
+
+def test_a_loss_in_whose_place_nothing_learns_any_more_is_not_the_only_cause() -> None:
+    risen = learning(9.0, first=1.4, optimizer={"learning_rate": 10.0}, loss={"names": ["own"]})
+    assert names(loss_of(risen)) == ["learning_rate", "loss"]
+
+
+def test_the_rate_of_another_optimizer_is_of_another_scale() -> None:
+    explained = loss_of(learning(0.2, optimizer={"class": "Lion", "learning_rate": 0.1}))
+    assert names(explained) == ["optimizer", "learning_rate"]
 
 
 def test_a_loss_that_is_no_number_any_more_is_explained() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.compare.records import changed, record
+from tests.compare.records import SCRIPT, changed, record, source
 from unstall.compare.attribution import compared
 from unstall.compare.explanation import Explained
 
@@ -34,6 +34,22 @@ def test_a_prefetch_that_is_gone_explains_the_waiting() -> None:
 def test_a_prefetch_that_is_gone_explains_nothing_of_an_input_that_is_quicker() -> None:
     slow = with_parts(record(), input=0.2)
     assert time_of(with_parts(no_prefetch(), input=0.01), before=slow).explanations == ()
+
+
+def test_lines_that_augment_and_are_new_explain_no_step_that_is_quicker() -> None:
+    augmented = record(sources=source(SCRIPT.replace("model.fit", "images = images + noise(images)\nmodel.fit")))
+    slower, quicker = with_parts(augmented, compute=0.3), with_parts(augmented, compute=0.09)
+    (only,) = time_of(slower).explanations
+    assert (only.difference.name, only.amount > 0) == ("augmentation", True)
+    assert time_of(quicker, before=with_parts(record(), compute=0.3)).explanations == ()
+
+
+def test_more_boxes_explain_no_step_that_is_quicker() -> None:
+    def fed(boxes: int) -> dict[str, Any]:
+        return changed(record(), batch={"arrays": [{"role": "y", "shape": [16, boxes, 5], "dtype": "float32"}]})
+
+    assert [each.difference.name for each in time_of(with_parts(fed(90), compute=0.3), before=fed(6)).explanations] == ["boxes"]
+    assert time_of(with_parts(fed(90), compute=0.09), before=with_parts(fed(6), compute=0.3)).explanations == ()
 
 
 def test_work_is_shared_by_how_much_more_there_is() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.compare.records import SCRIPT, changed, layer, record, source
@@ -256,3 +258,20 @@ def test_a_setting_of_the_run_that_is_one_of_its_optimizer_is_told_once() -> Non
         record(settings={"model": "ssd_tiny", "warm_up_steps": steps}, optimizer={"warm_up_steps": steps}) for steps in (100, 4)
     )
     assert (the_only(before, after).name, the_only(before, after).detail) == ("learning_rate", "warm_up_steps")
+
+
+def test_places_that_are_the_channels_of_a_wider_layer_are_no_difference_of_their_own() -> None:
+    def mixer(units: int) -> list[dict[str, Any]]:
+        return [
+            layer("dense", "Dense", [None, 256, units], 13 * units), layer("permute", "Permute", [None, units, 256], 0),
+            layer("dense_1", "Dense", [None, units, 256], 65_792),
+        ]  # fmt: skip
+
+    found = differences(*(changed(record(), model={"layers": mixer(units)}) for units in (96, 224)))
+    assert [each.name for each in found] == ["filters"]
+
+
+def test_new_lines_are_told_by_what_they_do_and_not_by_what_they_import() -> None:
+    text = "import time\n" + SCRIPT.replace("model.fit(dataset)", "time.sleep(1)\nmodel.fit(dataset)")
+    (found,) = differences(record(), record(sources=source(text)))
+    assert found.words.startswith("new: time.sleep(1)")

@@ -2,7 +2,8 @@
 
 A loss that differs before anything was learned differs by what it is computed from (data, labels, the model, the loss itself);
 one that begins alike and parts later by how it is learned. The amount of each of several changes cannot be known: they are
-in the order of how strong such a change usually is, and said to be possible.
+in the order of how strong such a change usually is, and said to be possible. Values of two loss functions are of two scales:
+where the function was changed it explains that they differ, unless nothing is learned any more, which shows on any scale.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ STRENGTHS = {
     "large_images": 0.3, "seed": 0.2,
 }  # fmt: skip
 BY_DECADE = 2.0  # of the learning rate
+OF_ANOTHER_OPTIMIZER = 0.9  # of its strength: what its rate has
 OF_LEARNING = frozenset({"learning_rate", "optimizer", "optimizer_setting", "accumulation", "batch", "augmentation"})
 OF_WHAT_IS_LEARNED = frozenset({"loss", "labels", "data_contents", "model", "weights", "boxes", "precision"})
 LESS = 0.25
+ROSE = 0.1  # of the first loss
 NOT_COUNTED = frozenset({"length"})  # losses are compared at the same step
 
 
@@ -37,7 +40,11 @@ def explain(
     touching = [each for each in differences if LOSS in each.touches and each.name not in NOT_COUNTED]
     if not touching or not (moved.is_clear or broke):
         return Explained(LOSS)
-    strengths = [(strength(each, first.is_clear), each) for each in touching]
+    functions = [each for each in touching if each.name == "loss" and each.section == "optimizer"]
+    if functions and not broke and not _stopped_learning(moved, first):
+        note = "(another loss: its values are of another scale)"
+        return Explained(LOSS, (Explanation(functions[0], LOSS, moved.by, "", "measured", 1.0, note=note),))
+    strengths = [(_beside_others(each, touching, first.is_clear), each) for each in touching]
     whole = sum(value for value, _ in strengths)
     strengths.sort(key=lambda pair: -pair[0])
     how = "measured" if len(touching) == 1 else "possible"
@@ -47,6 +54,22 @@ def explain(
         for value, each in strengths if value > 0
     ]  # fmt: skip
     return Explained(LOSS, tuple(found))
+
+
+def _stopped_learning(moved: Moved, first: Moved) -> bool:
+    """The newer run's loss rose from where it began, and the older's fell: that is so on any scale."""
+    if moved.before is None or moved.after is None or first.before is None or first.after is None:
+        return False
+    return moved.after > first.after + abs(first.after) * ROSE and moved.before < first.before
+
+
+def _beside_others(each: Difference, touching: Sequence[Difference], parts_at_once: bool) -> float:
+    """Rates of two optimizers are of two scales: that of another one is a part of its change, and no stronger."""
+    value = strength(each, parts_at_once)
+    optimizers = [other for other in touching if other.name == "optimizer"]
+    if each.name != "learning_rate" or not optimizers:
+        return value
+    return min(value, OF_ANOTHER_OPTIMIZER * strength(optimizers[0], parts_at_once))
 
 
 def strength(each: Difference, parts_at_once: bool) -> float:

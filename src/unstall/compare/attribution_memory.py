@@ -16,7 +16,7 @@ from unstall.compare import facts
 from unstall.compare.difference import FREE, MEMORY, Difference
 from unstall.compare.explanation import Explained, Explanation
 from unstall.compare.memory_terms import MODELLED, Beside, Terms
-from unstall.compare.noise import Moved
+from unstall.compare.noise import ON_A_CARD, Moved
 from unstall.report.text import size
 
 Alone = dict[str, float]  # by the name of a change: what it adds to the older run by itself
@@ -48,7 +48,8 @@ CLOSER = 2.0  # the factor that remains plausible where something else may have 
 SHARED_UNSURE = 0.15  # of an amount, where several changes share what was measured: which of them had how much of it
 DIED_UNSURE = 0.25  # of an amount, where the newer run died: it is what the older one showed, carried further
 PLAN_UNSURE = 0.1  # share of what a plan says, on a card
-HOST_PLAN_UNSURE = 0.25  # on the host: what kernels work with is in no plan, and the plan is of the step alone
+HOST_PLAN_UNSURE = 0.25  # on the host, where the plan is of the step alone
+BEYOND_PLAN = 1.3  # times: on the host kernels work with memory that is in no plan (measured: 1.2 to 1.4 of what was planned)
 AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
 LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
@@ -64,6 +65,8 @@ def explain(
         return Explained(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
     unsure = moved.unsure or moved.noise
+    if planned and moved.what != ON_A_CARD:
+        planned = {name: BEYOND_PLAN * amount for name, amount in planned.items()}
     beside = Beside.of(before, after)
     is_bounded = beside.knows_activations and beside.knows_what_is_new and touching[0].name in WELL_KNOWN
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
@@ -104,7 +107,7 @@ def _joint(planned: Alone) -> float:
 
 
 def _settled(planned: float, measured: float, moved: Moved) -> tuple[float, float]:
-    share = PLAN_UNSURE if moved.what == "device memory" else HOST_PLAN_UNSURE
+    share = PLAN_UNSURE if moved.what == ON_A_CARD else HOST_PLAN_UNSURE
     return settled(planned, measured, moved.unsure or moved.noise, share)
 
 
@@ -184,13 +187,15 @@ def _ordered(found: Explained, total: float) -> Explained:
 
 def _with_unsure(found: Explained, total: float | None, unsure: float) -> Explained:
     """Each amount with what it may be wrong by."""
-    is_shared = len(found.explanations) > 1
+    whole = sum(abs(each.amount) for each in found.explanations)
 
     def of(each: Explanation) -> float:
+        own = abs(each.amount)
         if total is None:
-            return DIED_UNSURE * abs(each.amount)
+            return DIED_UNSURE * own
         measured = unsure * min(1.0, abs(each.amount / total)) if total else unsure
-        return math.hypot(measured, SHARED_UNSURE * abs(each.amount) if is_shared else 0.0)
+        others = whole - own  # what one was given too little of, another has too much of
+        return math.hypot(measured, SHARED_UNSURE * max(own, math.sqrt(own * others)) if others else 0.0)
 
     return replace(found, explanations=tuple(replace(each, unsure=of(each)) for each in found.explanations))
 

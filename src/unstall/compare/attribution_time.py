@@ -22,7 +22,7 @@ UNKNOWN = 0.3  # the logarithm of what a change may do of which nothing is known
 GONE_SLOWS = {"prefetch": 1.0, "cache": 1.5}  # that make the input slower when they go, and quicker when they come
 COME_SLOWS = {"augmentation": 0.6, "stages": 0.5}  # the other way round
 FEWER_SLOWS = frozenset({"parallelism", "threads", "cores"})
-MORE_SLOWS = frozenset({"batch", "large_images", "boxes"})  # the input
+MORE_SLOWS = frozenset({"batch", "large_images", "boxes"})  # the input; of what is computed a batch is known by its work
 STEP_PARTS = (INPUT, COMPUTE)
 FLAT = 0.02  # a logarithm so near to 0 says nothing
 
@@ -102,9 +102,19 @@ def _push(each: Difference, part: str, beside: Beside) -> Push:
                 return Push(each, sign * math.copysign(table[each.name], now - was), True)
         if was > 0 and now > 0 and each.name in FEWER_SLOWS:
             return Push(each, math.log(was / now), True)
-        if was > 0 and now > 0 and part == INPUT and each.name in MORE_SLOWS:
+        if was > 0 and now > 0 and each.name in MORE_SLOWS:
             return Push(each, math.log(now / was), True)
+    came = _came(each)
+    if came and each.name in COME_SLOWS:
+        return Push(each, came * COME_SLOWS[each.name], True)
     return Push(each, UNKNOWN * max(0.5, each.weight), False)
+
+
+def _came(each: Difference) -> float:
+    """Of lines of source: 1 where they are new, -1 where they are gone, 0 where they became others."""
+    if each.section != "sources" or bool(each.before) == bool(each.after):
+        return 0.0
+    return 1.0 if each.after else -1.0
 
 
 def _number(value: Any) -> float | None:

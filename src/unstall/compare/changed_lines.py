@@ -41,6 +41,10 @@ class Change:
         return "\n".join((*self.before, *self.after))
 
     @property
+    def only_imports(self) -> bool:
+        return all(line.startswith(("import ", "from ")) for line in (*self.before, *self.after))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names that these lines give a value."""
         return tuple(match[1] for line in self.after if (match := _ASSIGNED.match(line)))

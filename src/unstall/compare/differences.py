@@ -160,7 +160,7 @@ def _of_source(unexplained: list[Change]) -> list[Difference]:
     groups = dict.fromkeys((change.file, _guessed(change)) for change in unexplained)
     for file, kind in groups:
         own = [change for change in unexplained if (change.file, _guessed(change)) == (file, kind)]
-        first = own[0]
+        first = next((change for change in own if not change.only_imports), own[0])  # what is done says more than by what
         more = f" and {len(own) - 1} more" if len(own) > 1 else ""
         touches = frozenset[str]().union(*(_touched_by(change) for change in own)) if kind == "source" else KINDS[kind].touches
         lines = tuple(line for change in own for line in change.lines)

@@ -82,16 +82,17 @@ def _boxes(mean_most: tuple[float, float]) -> str:
 
 
 def _of_labels(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    """By what the targets of batches were seen to hold: their range, how many different ones."""
+    """By what the targets of batches were seen to hold: their range, how many different ones. Those of another form that came
+    with another loss are what that loss asks for, and explain nothing by themselves."""
     old, new = facts.target_range(before), facts.target_range(after)
-    if old and new and old != new:
-        yield difference(
-            "batch",
-            "labels",
-            list(old),
-            list(new),
-            f"labels from {shown(old[0])} to {shown(old[1])} → {shown(new[0])} to {shown(new[1])}",
-        )
+    if not old or not new or old == new:
+        return
+    words = f"labels from {shown(old[0])} to {shown(old[1])} → {shown(new[0])} to {shown(new[1])}"
+    if facts.target_form(before) != facts.target_form(after) and facts.losses(before) != facts.losses(after):
+        words = f"{words}, in the form that the other loss asks for"
+        yield difference("batch", "labels", list(old), list(new), words, touches=frozenset())
+    else:
+        yield difference("batch", "labels", list(old), list(new), words)
 
 
 # --- how it is fed ---

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.compare import facts
 from unstall.compare.difference import Difference, difference, shown
-from unstall.compare.layers_beside import Layer, Pair, beside, layers_of
+from unstall.compare.layers_beside import Layer, Pair, beside, follows_width, layers_of
 
 MOST_NAMED = 4  # layers, in a sentence
 RATES = ("learning_rate", "schedule")
@@ -61,7 +61,9 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
         told += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
         words = f"layers {len(old)} → {len(new)}: {'; '.join(told)}{parameters}"
         yield difference("model", "layers", len(old), len(new), words)
-    places = [pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0]
+    places = [
+        pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0 and not follows_width(pair, pairs)
+    ]
     if same_input and places and not (lost or added):
         first = places[0]
         words = f"output of {first.after.name if first.after else ''} {_shapes(first)}"

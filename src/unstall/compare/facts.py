@@ -21,6 +21,7 @@ from unstall.compare.facts_of_run import (
     floor_bytes,
     is_broken,
     part,
+    part_unsure,
     score,
     spread,
     usual_memory,
@@ -30,7 +31,7 @@ from unstall.runs import by_newer_names
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
-    "largest_area", "largest_side", "numbers", "part", "score", "section", "spread", "usual_memory",
+    "largest_area", "largest_side", "numbers", "part", "part_unsure", "score", "section", "spread", "usual_memory",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
@@ -175,6 +176,11 @@ def target_range(record: dict[str, Any]) -> tuple[float, float] | None:
     return None
 
 
+def target_form(record: dict[str, Any]) -> list[tuple[int, ...]]:
+    """Of one example: () of a number, (4,) of four, as one of four classes is written with ones and zeros."""
+    return [tuple(_shape(array)[1:]) for array in arrays(record, "y")]
+
+
 def held_bytes(record: dict[str, Any]) -> float | None:
     """Of arrays that were given to fit whole: they lie in memory."""
     feeding, size = section(record, "input"), batch_size(record)
@@ -230,6 +236,11 @@ def execution(record: dict[str, Any], name: str) -> Any:
 def backend(record: dict[str, Any]) -> str | None:
     given = section(record, "model").get("backend")
     return str(given) if given else None
+
+
+def is_of_torch(record: dict[str, Any]) -> bool:
+    """By Keras's backend; of a loop of one's own, by what it imports."""
+    return backend(record) == "torch" or (backend(record) is None and "torch" in imported(record))
 
 
 # --- how it is fed ---

@@ -45,6 +45,13 @@ def spread(record: dict[str, Any]) -> float | None:
     return figure(record, "step_spread_s")
 
 
+def part_unsure(record: dict[str, Any], name: str) -> float:
+    """The standard error of what a part of a step takes, in seconds; 0 where it is not known."""
+    known = section(record, "figures").get("parts_unsure_s")
+    value = known.get({"other": "between"}.get(name, name)) if isinstance(known, dict) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
+
+
 def crowded(record: dict[str, Any]) -> float:
     """Of the time that its threads wanted to run, the share that they waited for a core; while it trained, if that is known."""
     share = figure(record, "crowded_share")

@@ -62,6 +62,11 @@ class Pair:
         return _ratio(self.before.places, self.after.places) if self.before and self.after else 1.0
 
 
+def follows_width(pair: Pair, pairs: Sequence[Pair]) -> bool:
+    """Its places are the channels of a wider layer, turned round: a mixer computes over them."""
+    return any(each.is_wider and math.isclose(each.channels_ratio, pair.places_ratio) for each in pairs)
+
+
 def layers_of(record: dict[str, Any]) -> list[Layer]:
     model = record.get("model")
     rows = model.get("layers") if isinstance(model, dict) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.compare import facts
-from unstall.compare.layers_beside import Pair, beside, layers_of
+from unstall.compare.layers_beside import Pair, beside, follows_width, layers_of
 
 WEIGHT_BYTES = 4  # variables stay in float32, whatever layers compute in
 CHANNELS = 3
@@ -154,6 +154,8 @@ class Beside:
         if layer is not None and None in layer.shape[1:-1]:  # as large as what is fed
             return self._area_ratio(changes)
         resized = facts.image_size(self.before) != facts.image_size(self.after)
+        if not resized and follows_width(pair, self.pairs):
+            return pair.places_ratio if changes & {"filters", "model"} else 1.0
         is_changed = "image_size" in changes if resized else bool(changes & {"layers", "model", "large_images"})
         return pair.places_ratio if is_changed else 1.0
 

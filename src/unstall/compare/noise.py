@@ -15,9 +15,13 @@ HOST_NOISE_BYTES = 24 * 2**20  # that the peak of a process differs by, run to r
 HOST_NOISE_SHARE = 0.02
 # That a difference of two runs is unsure by: at the least; as a share of what the training holds, by its one highest moment, and
 # by what its steps hold one after the other. Peaks of the same program differ by 7 % of it where PyTorch allocates in several
-# threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow.
+# threads, by 3 % where JAX begins a step before the last has ended, by nearly nothing on TensorFlow. With PyTorch the steps of a
+# run may agree among each other, and not with those of the next run: its peak alone counts, and is 0 to 12 % off by chance.
 HOST_UNSURE_BYTES = 8 * 2**20
-AHEAD_UNSURE_BYTES = 16 * 2**20  # on JAX: a run that nobody watches begins its steps earlier, and holds 14 to 61 MiB more for it
+# On JAX a run that nobody watches begins its steps earlier, and holds their inputs: of 12 steps, as was measured, all 12.
+AHEAD_UNSURE_BYTES = 16 * 2**20
+AHEAD_STEPS = 12
+TORCH_UNSURE_SHARE = 0.15
 PEAK_UNSURE_SHARE = 0.1
 STEPS_UNSURE_SHARE = 0.02
 QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
@@ -28,9 +32,12 @@ TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
 CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's own threads, which get in each other's way
 CROWDED_MORE = 0.15  # of its time that a run waited for a core more than the other: then it is said
 PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
+STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
+LEAST_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
+ON_A_CARD = "device memory"
 PARTS = ("input", "compute", "validation", "checkpoint", "compile")
 
 
@@ -76,31 +83,66 @@ def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
         old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
-        return Moved("device memory", old, new, noise, "B", unsure=noise)
+        return Moved(ON_A_CARD, old, new, noise, "B", unsure=noise)
     return _host_memory(before, after)
 
 
 def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
-    """By what steps hold one after the other, where both runs show it; without what the compiler left by chance."""
+    """By what steps hold one after the other, where both runs show it, and by their highest moments; without what the compiler
+    left by chance."""
     old, new = facts.figure(before, "host_peak_bytes"), facts.figure(after, "host_peak_bytes")
     noise = max(HOST_NOISE_BYTES, HOST_NOISE_SHARE * max(old or 0.0, new or 0.0))
     if old is None or new is None:
         return Moved("host memory", old, new, noise, "B")
-    levels = [facts.usual_memory(record) for record in (before, after)]
-    own = max(_own_bytes(before, old), _own_bytes(after, new))
-    by, unsure = new - old, PEAK_UNSURE_SHARE * own
-    if levels[0] is not None and levels[1] is not None:
-        by = levels[1][0] - levels[0][0]
-        unsure = max(STEPS_UNSURE_SHARE * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
-    is_ahead = facts.figure(after, "compiler_bytes") is not None  # told by JAX alone
-    unsure = max(AHEAD_UNSURE_BYTES if is_ahead else HOST_UNSURE_BYTES, unsure)
+    by, unsure = _grown(before, after, old, new)
+    if facts.figure(after, "compiler_bytes") is not None:  # told by JAX alone
+        ahead = _ahead_bytes(before, after) / 2.0  # watched it holds little of it, else all
+        by, unsure = by + ahead, math.hypot(max(AHEAD_UNSURE_BYTES, unsure), ahead)
+    unsure = max(HOST_UNSURE_BYTES, unsure)
     chance = _by_the_compiler(before, after)
     if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
         chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
+    taken = _of_what_was_measured(chance, by)
+    unsure = math.hypot(unsure, chance - taken)
     noise = max(noise, unsure)
-    more = f"{size(abs(chance))} {'more' if chance > 0 else 'less'}"
+    more = f"{size(abs(taken))} {'more' if taken > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
-    return Moved("host memory", old, new, noise, "B", by - chance, unsure, note if chance else "")
+    return Moved("host memory", old, new, noise, "B", by - taken, unsure, note if abs(taken) > HOST_NOISE_BYTES / 2 else "")
+
+
+def _grown(before: dict[str, Any], after: dict[str, Any], old: float, new: float) -> tuple[float, float]:
+    """By how much, and how unsure. What steps usually hold and the one highest moment are two looks at the same: nearer to the
+    surer one, and the less sure the less they agree. What steps do not show at all is not claimed by one moment."""
+    own = max(_own_bytes(before, old), _own_bytes(after, new))
+    by_peaks, peaks_unsure = new - old, max(1.0, PEAK_UNSURE_SHARE * own)
+    if facts.is_of_torch(before) or facts.is_of_torch(after):
+        return by_peaks, TORCH_UNSURE_SHARE * own
+    levels = facts.usual_memory(before), facts.usual_memory(after)
+    if levels[0] is None or levels[1] is None:
+        return by_peaks, peaks_unsure
+    by = levels[1][0] - levels[0][0]
+    unsure = max(1.0, STEPS_UNSURE_SHARE * own, QUARTERS * math.hypot(levels[0][1], levels[1][1]))
+    if abs(by) <= HOST_NOISE_BYTES:
+        return by, unsure
+    weight = peaks_unsure**2 / (unsure**2 + peaks_unsure**2)
+    between = weight * by + (1 - weight) * by_peaks
+    return between, math.hypot(min(unsure, peaks_unsure), by - between if weight > 0.5 else by_peaks - between)
+
+
+def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
+    """By how much more the inputs of steps that are ahead hold. The trainer of Unstall itself keeps close to its steps."""
+    if facts.settings(after):
+        return 0.0
+    sizes = [facts.input_bytes(record) for record in (before, after)]
+    steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
+    return (sizes[1] - sizes[0]) * min(steps, AHEAD_STEPS) if sizes[0] and sizes[1] else 0.0
+
+
+def _of_what_was_measured(chance: float, by: float) -> float:
+    """Chance takes away from what was measured, down to nothing; half of it is added where it hid some of a change that shows."""
+    if chance * by > 0:
+        return math.copysign(min(abs(chance), abs(by)), by)
+    return chance / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
 
 
 def _layers(record: dict[str, Any]) -> int:
@@ -144,7 +186,8 @@ def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     """Images of a second: as unsure as the step that it is made of."""
     taken = step(before, after)
     old, new = facts.figure(before, "images_per_s"), facts.figure(after, "images_per_s")
-    share = taken.noise / taken.before if taken.before else TIME_NOISE_SHARE
+    longest = max(taken.before or 0.0, taken.after or 0.0)
+    share = taken.noise / longest if longest else TIME_NOISE_SHARE
     return Moved("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
 
 
@@ -154,7 +197,23 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
         return Moved(name, old, new, max(1.0, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
-    return Moved(name, old, new, _time_noise(before, after, whole, now), "s")
+    if name == "input" and _is_known_by_itself(before, after):
+        least = LEAST_OF_A_STEP * max(whole or 0.0, now or 0.0)
+        return Moved(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
+    return Moved(name, old, new, max(_time_noise(before, after, whole, now), _chance(name, before, after)), "s")
+
+
+def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Of both runs it is told how much their waiting for input differs from step to step, and the machine was as full: then the
+    noise of what is computed is none of the input's."""
+    is_told = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
+    return is_told and abs(facts.crowded(after) - facts.crowded(before)) < CROWDED_MORE
+
+
+def _chance(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
+    """Of a part, which is a mean over steps: by how much it is wrong at the most, as its steps differ among each other."""
+    names = (name, "other") if name == "compute" else (name,)
+    return STANDARD_ERRORS * math.hypot(*(facts.part_unsure(record, each) for record in (before, after) for each in names))
 
 
 def _part(record: dict[str, Any], name: str) -> float | None:

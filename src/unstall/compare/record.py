@@ -31,7 +31,7 @@ from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.masking import masked_command
 from unstall.runs import RunFolder
 
-VERSION = 1  # of the form; a kept record of another one is made anew
+VERSION = 2  # of the form; a kept record of another one is made anew
 LARGEST_SOURCES_BYTES = 64 * 2**20
 # A journal may be damaged, or of another version: one event of an odd form costs its section, not the record.
 ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)

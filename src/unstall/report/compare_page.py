@@ -16,7 +16,7 @@ from unstall.report.html import write_page
 
 WIDTH, HEIGHT = 1000.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 12.0, 28.0
-TICKS = 4
+TICKS = 6
 MOST_POINTS = 400
 LOG_FROM = 1000.0  # the greatest value, as a multiple of the least
 Point = tuple[float, float]
@@ -56,15 +56,12 @@ def plot(title: str, curves: dict[str, list[Point]], along: str, unit: str) -> d
     drawn = {
         name: " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in points)) for name, points in lines.items()
     }
-    values = [
-        math.exp(_between(math.log(low), math.log(high), tick)) if is_log else _between(low, high, tick)
-        for tick in range(TICKS + 1)
-    ]
+    values = _ticks_of_a_logarithm(low, high) if is_log else ticks(low, high, unit)
     return {
         "title": title, "along": along, "unit": unit, "lines": drawn, "width": WIDTH, "height": HEIGHT, "left": LEFT,
         "right": WIDTH - RIGHT, "bottom": HEIGHT - BOTTOM,
         "rows": [{"y": place(first, value)[1], "value": value} for value in values],
-        "columns": [{"x": place(x, low)[0], "value": x} for x in (_between(first, last, tick) for tick in range(TICKS + 1))],
+        "columns": [{"x": place(x, low)[0], "value": x} for x in ticks(first, last, along)],
     }  # fmt: skip
 
 
@@ -81,5 +78,21 @@ def _share(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def _between(low: float, high: float, tick: int) -> float:
-    return low + (high - low) * tick / TICKS
+def ticks(low: float, high: float, unit: str) -> list[float]:
+    """Some round values from low to high: 1, 2 or 5 of a power of ten, powers of two of bytes, whole numbers of steps."""
+    wanted = (high - low) / TICKS
+    if wanted <= 0:
+        return [low]
+    if unit == "B":
+        apart = 2.0 ** math.ceil(math.log2(wanted))
+    else:
+        power = 10.0 ** math.floor(math.log10(wanted))
+        apart = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
+    apart = max(1.0, apart) if unit == "step" else apart
+    first = math.ceil(low / apart - 1e-9)
+    return [number * apart for number in range(first, math.floor(high / apart + 1e-9) + 1)] or [low]
+
+
+def _ticks_of_a_logarithm(low: float, high: float) -> list[float]:
+    between = (math.log(high) - math.log(low)) / TICKS
+    return [low * math.exp(between * tick) for tick in range(TICKS + 1)]

@@ -41,12 +41,41 @@ class Points:
         self._seen += 1
 
 
+class Mean:
+    """Of groups of steps, each of which told what its steps took on average; and how unsure it is by how these differ."""
+
+    def __init__(self) -> None:
+        self._counts = self._counts_squared = self._groups = 0
+        self._total = self._weighted = self._squares = 0.0
+
+    def add(self, total: float, count: int) -> None:
+        self._groups += 1
+        self._counts += count
+        self._counts_squared += count * count
+        self._total += total
+        self._weighted += count * total
+        self._squares += total * total
+
+    @property
+    def value(self) -> float | None:
+        return self._total / self._counts if self._counts else None
+
+    @property
+    def unsure(self) -> float | None:
+        """The standard error. One step of ten that something held up makes it about as large as it made the mean."""
+        if self.value is None or self._groups < 2:
+            return None
+        apart = self._squares - 2.0 * self.value * self._weighted + self.value**2 * self._counts_squared
+        return float((max(0.0, apart) * self._groups / (self._groups - 1)) ** 0.5 / self._counts)
+
+
 class Course:
     def __init__(self) -> None:
         self.steps = 0
         self.later_steps = 0  # after the warm-up
         self.durations: list[tuple[float, int]] = []  # seconds of a step, and of how many
         self.totals = dict.fromkeys(("input", "compute", "validation", "checkpoint", "compile", "between"), 0.0)
+        self.parts = {name: Mean() for name in ("input", "compute", "between")}  # of a step, after the warm-up
         self.is_input_measured = False
         self.host_peak_bytes: int | None = None
         self.host_before_bytes: int | None = None  # before the first training began: the framework, the program, its data
@@ -117,9 +146,12 @@ class Course:
         if group.first < WARM_UP_STEPS:
             return
         self.later_steps += count
-        self.totals["input"] += waiting or 0.0
-        self.totals["compute"] += max(0.0, inside - (waiting or 0.0))
-        self.totals["between"] += max(0.0, group.seconds - inside)
+        of_parts = {
+            "input": waiting or 0.0, "compute": max(0.0, inside - (waiting or 0.0)), "between": max(0.0, group.seconds - inside),
+        }  # fmt: skip
+        for name, seconds in of_parts.items():
+            self.totals[name] += seconds
+            self.parts[name].add(seconds, count)
         self.durations.append((group.seconds / count, count))
         if len(self.durations) > MOST_DURATIONS:
             self.durations = self.durations[::2]

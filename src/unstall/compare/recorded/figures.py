@@ -24,6 +24,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
         "step_s": step_s,
         "step_spread_s": step_spread_s(course),
         "parts": parts(course),
+        "parts_unsure_s": {name: mean.unsure for name, mean in course.parts.items()},
         "totals_s": {name: round(seconds, 6) for name, seconds in course.totals.items()},
         "is_input_measured": course.is_input_measured,
         "device_peak_bytes": course.allocator_peak_bytes or max(course.device_peak_bytes.values(), default=None),
@@ -94,10 +95,10 @@ def usual_most(course: Course) -> tuple[float | None, float | None]:
 
 def parts(course: Course) -> dict[str, float | None]:
     """Seconds of a step, by what they went into. Validation, checkpoints and compilation are shared out among all steps."""
-    later, steps = course.later_steps, course.steps
+    steps = course.steps
     if not steps:
         return {}
-    of_later = {name: course.totals[name] / later if later else None for name in ("input", "compute", "between")}
+    of_later = {name: mean.value for name, mean in course.parts.items()}
     told = {
         "input": of_later["input"] if course.is_input_measured else None,
         "compute": of_later["compute"],
