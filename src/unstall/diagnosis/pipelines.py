@@ -110,9 +110,12 @@ class Pipeline:
             )
         return result
 
-    def hardest(self) -> tuple[Worked, float] | None:
-        """The stage that worked longest, and its share of all the work."""
-        worked = self.worked()
+    def hardest(self, after: float | None = None) -> tuple[Worked, float] | None:
+        """The stage that worked longest, and its share of all the work: of all of it, or of what was measured after a moment."""
+        before = [event for event in self.events if after is not None and event.at <= after]
+        if len(before) == len(self.events):
+            return None
+        worked = self.worked(since=before[-1] if before else None)
         total = sum(stage.seconds for stage in worked)
         if total <= 0:
             return None
