@@ -150,6 +150,16 @@ def pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
     ]
 
 
+def last_function(journal: Journal) -> tuple[str, str] | None:
+    """The function through which a training's elements went last, and the line where it is written."""
+    for pipeline in reversed(pipelines(journal)):
+        for stage in reversed(pipeline.stages):
+            arguments = stage.get("arguments", {})
+            if stage.get("stage") == "map" and arguments.get("function_where"):
+                return arguments["function"], short(arguments["function_where"], program_folder(journal)) or ""
+    return None
+
+
 def _shortened(events: list[PipelineMeasured], folder: str) -> list[dict[str, Any]]:
     stages = next((event.stages for event in events if event.stages), [])
     return [{**stage, "where": short(stage.get("where"), folder)} for stage in stages]
