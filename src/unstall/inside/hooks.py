@@ -28,6 +28,7 @@ from unstall.inside import (
     saving,
     tf_measure,
     tf_pipeline,
+    torch_loop,
     traces,
     weights,
 )
@@ -93,5 +94,10 @@ HOOKS: list[tuple[str, Callable[[ModuleType, Probe], None]]] = [
     ("keras.src.trainers.trainer", holdings.install),
     ("tf_keras.src.callbacks", holdings.install),
     ("tensorflow.python.eager.backprop", holdings.install),
-    ("torch.optim.optimizer", holdings.install_torch),
+    ("torch._tensor", torch_loop.install_tensors),
+    ("torch.amp.grad_scaler", torch_loop.install_scalers),
+    ("torch.optim.optimizer", torch_loop.install_optimizers),
+    ("torch.utils.data.dataloader", torch_loop.install_loaders),
+    ("torch.optim.optimizer", numerics.install),
+    ("torch.optim.optimizer", holdings.install),
 ]
