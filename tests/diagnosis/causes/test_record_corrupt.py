@@ -42,11 +42,29 @@ def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: s
     assert "step 100" in verdict.summary
 
 
-def test_the_file_that_was_met_last_is_named() -> None:
-    met = FileMet(at=T0 + 59, path="/data/shard-00002.npz", how="path")
-    verdict = record_corrupt.examine(journal(started(), met, raised("zipfile.BadZipFile", "File is not a zip file"), CRASHED))
+def summary_with(*files: tuple[str, str]) -> str:
+    """Of a program that had to do with these files, (path, how), when the error came: they are looked at after it."""
+    met = [FileMet(at=T0 + 59.01 + number / 1000, path=path, how=how) for number, (path, how) in enumerate(files)]
+    error = raised("OSError", "image file is truncated (94 bytes not processed)")
+    verdict = record_corrupt.examine(journal(started(), error, *met, CRASHED))
     assert isinstance(verdict, Found)
-    assert "/data/shard-00002.npz" in verdict.summary
+    return verdict.summary
+
+
+def test_the_file_that_was_met_last_is_named() -> None:
+    assert "in /data/shard-00002.npz" in summary_with(("/data/shard-00001.npz", "first"), ("/data/shard-00002.npz", "path"))
+
+
+def test_of_several_open_files_the_one_is_named_that_the_innermost_variable_holds() -> None:
+    log, run = ("/home/me/train.log", "open"), ("/home/me/runs/1/events-inside-7.jsonl", "open")
+    images = [("/data/473.jpg", "open"), ("/data/110.jpg", "open")]
+    assert "in /data/473.jpg:" in summary_with(log, *images, run, ("/data/110.jpg", "last"), ("/data/473.jpg", "f"))
+    assert "in /data/473.jpg:" in summary_with(log, images[0], run)
+
+
+def test_no_file_is_named_where_it_may_be_any_or_is_no_data() -> None:
+    assert "in /" not in summary_with(("/data/473.jpg", "open"), ("/data/110.jpg", "open"))
+    assert "in /" not in summary_with(("/home/me/train.log", "open"), ("/home/me/config.yaml", "config"))
 
 
 def test_found_in_an_error_that_led_to_the_last_one() -> None:
