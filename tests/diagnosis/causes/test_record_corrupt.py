@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.diagnosis.builders import T0, journal, lib, py, started, steps
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import record_corrupt
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, FileMet, ProcessEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ProcessEnded
 
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
@@ -81,3 +81,12 @@ def test_clear_where_the_program_skips_it_or_something_else_ended_it() -> None:
 
 def test_unknown_without_the_probe() -> None:
     assert isinstance(record_corrupt.examine(journal(started("./train.sh"), CRASHED)), Unknown)
+
+
+def test_found_where_opencv_gave_none_for_a_file_that_is_there() -> None:
+    unread = ImageNotRead(at=T0 + 58.9, path="/data/45.png", exists=True, where=f"{FOLDER}/loader.py:11")
+    error = raised("TypeError", "'NoneType' object is not subscriptable")
+    verdict = record_corrupt.examine(journal(started(), unread, error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert "/data/45.png is there, but no image that OpenCV can read" in verdict.summary
+    assert verdict.where == "loader.py:11"

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
+from unstall.diagnosis.failures import fatal_error, first_line, texts, unread_image, unseen_end, user_line
+from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, PipelineBuilt, StepsEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
 
 MET_S = 5.0  # files are looked for when an error ends the program
@@ -77,7 +78,29 @@ def examine(journal: Journal) -> Verdict:
             said = pattern.search(text)
             if said:
                 return _found(journal, error, text, said, meaning)
+    image = unread_image(journal, error)
+    if image is not None and image.exists:
+        return _of_image(journal, error, image)
     return Clear("the error is about something else")
+
+
+def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
+    folder = program_folder(journal)
+    said = first_line(f"{error.kind.rpartition('.')[2]}: {error.message}")
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"{image.path} is there, but no image that OpenCV can read: cv2.imread gives None for it, and no error.",
+        evidence=(
+            Evidence(f"cv2.imread gave None for {image.path}", image.path, None, (image,)),
+            Evidence(f"the error that ended it: {said}", None, None, (error,)),
+        ),
+        do=(
+            "read every file once before training, and list those for which cv2.imread gives None",
+            "leave the damaged ones out or replace them",
+        ),
+        where=short(image.where, folder) or user_line(error, folder),
+        effect=Effect.STOPS,
+    )
 
 
 def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str], meaning: str) -> Found:
