@@ -79,9 +79,9 @@ __all__ = [
     "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded",
     "Frame", "HoldingsCounted", "HostSampled", "ImageNotRead", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted",
     "LibrariesSeen", "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
-    "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
-    "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied",
-    "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
+    "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade",
+    "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead",
+    "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
     "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered", "WorkerReplaced",
     "WorkersAwaited",
 ]  # fmt: skip
