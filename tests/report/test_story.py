@@ -77,6 +77,8 @@ def test_a_program_that_its_user_leaves_was_not_killed() -> None:
     assert state() == "killed"
     assert state(SignalSent(at=T0 + 89, signal=15)) == "killed"
     assert state(stalled(since=30, at=40), pressed) == "killed"  # out of patience: why it stood still is wanted
+    assert state(pressed, ErrorRaised(at=T0 + 89, kind="KeyboardInterrupt", fatal=True)) == "interrupted"
+    assert state(ErrorRaised(at=T0 + 50, kind="cv2.error", fatal=True), pressed) == "killed"  # it was on its way out by itself
 
 
 def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:

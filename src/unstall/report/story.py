@@ -100,7 +100,8 @@ def state_of(journal: Journal, is_named: bool) -> str:
 def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
     """Whether its user ended a program that went on as it should: Ctrl-C, or a signal to Unstall, which passes it on."""
     was_asked = any(sent.signal == ended.signal for sent in journal.of(SignalSent))
-    return was_asked and not ended.stopped_by_us and current_stall(journal) is None
+    has_failed = any(error.fatal and error.kind != "KeyboardInterrupt" for error in journal.of(ErrorRaised))
+    return was_asked and not has_failed and not ended.stopped_by_us and current_stall(journal) is None
 
 
 def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
