@@ -52,7 +52,7 @@ def ended_by(kind: str, message: str = "", code: int = 1, made: int = 128) -> ob
     ]
     error = ErrorRaised(at=T0 + 20, kind=kind, message=message, frames=frames, fatal=code != 0, thread="MainThread")
     own = FitBegan(at=T0 + 5, api="own_loop", backend="tensorflow", where=f"{FOLDER}/train.py:16")
-    seen = [own, steps(0, made - 1, at=19)] if made else []
+    seen = [own, steps(0, 7, at=8), steps(8, made - 1, at=20.5)] if made else []  # the last steps are told after the error
     return dataset_exhausted.examine(journal(started(), *seen, error, ProcessEnded(at=T0 + 21, pid=1, exit_code=code)))
 
 

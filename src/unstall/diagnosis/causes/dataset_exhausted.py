@@ -72,10 +72,10 @@ def _is_end_of_input(error: ErrorRaised) -> bool:
 
 
 def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
-    groups = [group for group in journal.of(StepsEnded) if group.phase == "train" and group.at <= error.at]
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]  # the last ones are told when it ends
     if not groups:
         return Clear("no step was made: there was nothing to end")
-    made, folder = groups[-1].last + 1, program_folder(journal)
+    made, folder = max(error.step, groups[-1].last + 1), program_folder(journal)
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The input ended after {made:,} steps, and the program asked it for one more batch, which ended the program.",
