@@ -168,7 +168,6 @@ class _Follower:
         self.fits += 1
         if self.probe.fit_depth == 0:
             self.times.begin()
-        self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
         self.probe.fit_began(
             model,
             self.api,
@@ -177,6 +176,7 @@ class _Follower:
             _whole(params.get("steps")),
             user_place(3),
         )
+        self.probe.settle, self.probe.read_loss = self.settle, self.losses.read  # now that what ran before has ended
 
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
         if self.probe.fit_depth == 1:
