@@ -5,7 +5,7 @@ import dataclasses
 from tests.diagnosis.builders import T0, journal, main, py, started, steps
 from tests.diagnosis.pipeline_events import fit, measured, node, stage
 from tests.diagnosis.starving_events import DECODING, PYTHON, generator_source, in_generator, in_py_function, training
-from unstall.diagnosis.causes import input_starved
+from unstall.diagnosis.causes import input_starved, python_in_pipeline
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import DeviceSampled, InputDescribed
 
@@ -103,6 +103,27 @@ def test_found_when_it_is_slow_in_spite_of_a_full_cache() -> None:
     verdict = input_starved.examine(training(*full))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:13"
+
+
+def test_what_filled_a_cache_is_not_named_for_what_is_slow_afterwards() -> None:
+    full = [
+        measured(
+            at,
+            [node("Map", 100, 300.0), node("MemoryCache", at * 10), node("Map", at * 10, at * 0.8), node("Root", at)],
+            [
+                stage("Map", 11, ("python", "decoding"), function="load"),
+                stage("Cache", 12, elements=100),
+                stage("Map", 13, ("augmenting",), function="augment"),
+            ],
+        )
+        for at in (5, 15, 29)
+    ]
+    verdict = input_starved.examine(training(*full))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:13"
+    assert isinstance(python_in_pipeline.examine(training(*full)), Clear)
+    only_while_it_filled = python_in_pipeline.examine(training(full[0]))
+    assert isinstance(only_while_it_filled, Clear)
 
 
 def test_clear_when_the_device_is_busy() -> None:
