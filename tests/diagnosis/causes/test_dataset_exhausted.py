@@ -45,11 +45,11 @@ def test_unknown_for_ones_own_loop() -> None:
     assert isinstance(dataset_exhausted.examine(journal(started(), loop, steps(0, 99, at=19))), Unknown)
 
 
-def ended_by(kind: str, message: str = "", code: int = 1, made: int = 128) -> object:
+def ended_by(kind: str, message: str = "", code: int = 1, made: int = 128, is_own: bool = False) -> object:
     frames: Any = [
         {"function": "quick_execute", "file": "/x/site-packages/tensorflow/python/eager/execute.py", "line": 53, "module": ""},
         {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 16, "module": ""},
-    ]
+    ][is_own:]
     error = ErrorRaised(at=T0 + 20, kind=kind, message=message, frames=frames, fatal=code != 0, thread="MainThread")
     own = FitBegan(at=T0 + 5, api="own_loop", backend="tensorflow", where=f"{FOLDER}/train.py:16")
     seen = [own, steps(0, 7, at=8), steps(8, made - 1, at=20.5)] if made else []  # the last steps are told after the error
@@ -83,6 +83,7 @@ def test_an_end_that_the_program_caught_or_that_came_before_any_step_is_no_fault
     assert not isinstance(caught, Found)
     assert isinstance(ended_by("StopIteration", made=0), Clear)
     assert not isinstance(ended_by("RuntimeError", "something else"), Found)
+    assert not isinstance(ended_by("StopIteration", is_own=True), Found)  # next(layer for layer in layers if …)
     assert not isinstance(
         ended_by("tensorflow.python.framework.errors_impl.OutOfRangeError", "Read less bytes than requested"), Found
     )

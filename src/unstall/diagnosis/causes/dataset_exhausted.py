@@ -9,7 +9,7 @@ its batches by `next(iterator)`, for a number of steps, ends with an error.
 How we know
 -----------
 Keras itself said that the input ran out of data, and fewer steps were made than asked for. Or the error that ended the
-program is an iterator's own: end of sequence, StopIteration.
+program is that of an iterator of the framework: end of sequence, StopIteration.
 
 When this is wrong
 ------------------
@@ -63,12 +63,13 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _is_end_of_input(error: ErrorRaised) -> bool:
+    """Python's own words are said of every iterator: they must come out of a framework, not out of the program's own line, where
+    something may have been looked for in a list and not found."""
     kind = error.kind.rpartition(".")[2]
-    return (
-        kind == "StopIteration"
-        or (kind == "OutOfRangeError" and _END in error.message)
-        or (kind == "RuntimeError" and _IN_GENERATOR in error.message)
-    )
+    if kind == "OutOfRangeError":
+        return _END in error.message
+    is_end = kind == "StopIteration" or (kind == "RuntimeError" and _IN_GENERATOR in error.message)
+    return is_end and bool(error.frames) and not is_user_file(error.frames[0]["file"])
 
 
 def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
