@@ -118,7 +118,10 @@ def install_tensors(module: ModuleType, probe: Probe) -> None:
         def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if loop.is_resting and loop.scaled_by is None:  # these few lines are most of what a short step costs
                 result = original(tensor, *args, **kwargs)
-                loop.last_loss = tensor.detach() if tensor.ndim == 0 else None
+                try:
+                    loop.last_loss = tensor.detach() if tensor.ndim == 0 else None
+                except Exception:  # of a kind of tensor that somebody made themselves
+                    loop.last_loss = None
                 return result
             began = time.monotonic()
             result = original(tensor, *args, **kwargs)
