@@ -62,3 +62,16 @@ def test_a_thread_that_was_there_before_does_not_end_the_process_with_what_it_is
             time.sleep(0.5)
         said, _ = started.communicate(timeout=20)
     assert [line.split()[0] for line in said.splitlines()] == ["SIGHUP", "SIGTERM"] and started.returncode == 0
+
+
+def test_what_is_ignored_stays_so_for_the_program_too() -> None:
+    asks = "import signal; print(signal.getsignal(signal.SIGINT).name)"
+    begins = f"""
+import signal, subprocess, sys
+from unstall.supervisor.pending import hold_back
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+hold_back({{signal.SIGINT}})
+subprocess.run([sys.executable, "-c", {asks!r}], check=True)
+"""
+    done = subprocess.run([sys.executable, "-c", begins], capture_output=True, text=True, check=True)
+    assert done.stdout == "SIG_IGN\n"

@@ -33,7 +33,8 @@ def hold_back(numbers: Iterable[int]) -> set[int]:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     if threading.current_thread() is threading.main_thread():
         for number in {*numbers} - {signal.SIGCHLD}:  # which ends nobody, and is looked for anyway
-            signal.signal(number, _bring_over)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it, also for the program that is begun
+                signal.signal(number, _bring_over)
     return before
 
 
