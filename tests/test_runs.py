@@ -44,6 +44,8 @@ def test_broken_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
 def test_a_run_that_is_kept_in_a_bucket_lies_on_the_disk_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("UNSTALL_HOME", "gs://photos/watched/")
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")  # where nobody answers
+    monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "0.5")
     run = runs.create("train")
     assert run.path.parent == tmp_path / "unstall" / "buckets" / "gs" / "photos" / "watched"
     assert run.bucket == f"gs://photos/watched/{run.name}"

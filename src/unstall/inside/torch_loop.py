@@ -43,6 +43,9 @@ class TorchLoop:
         if _is_scalar(outputs):
             self.scaled_by = (weakref.ref(result), outputs.detach())
 
+    def keep(self, loss: Any) -> None:
+        self.last_loss = loss.detach() if _is_scalar(loss) else None
+
     def went_back(self, loss: Any, began: float) -> None:
         if not self.loop.is_mine():
             return
@@ -118,10 +121,7 @@ def install_tensors(module: ModuleType, probe: Probe) -> None:
         def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if loop.is_resting and loop.scaled_by is None:  # these few lines are most of what a short step costs
                 result = original(tensor, *args, **kwargs)
-                try:
-                    loop.last_loss = tensor.detach() if tensor.ndim == 0 else None
-                except Exception:  # of a kind of tensor that somebody made themselves
-                    loop.last_loss = None
+                call("loss", loop.keep, tensor)
                 return result
             began = time.monotonic()
             result = original(tensor, *args, **kwargs)
