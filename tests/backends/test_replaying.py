@@ -42,6 +42,8 @@ assert agree([large * (1 + 1e-4), small], [large, small]) and agree([large, smal
 assert not agree([large * float("nan"), small], [large, small]) and agree([small / 0], [small / 0])
 assert not agree([large * 1.2, small], [large, small]) and not agree([large, small + 1], [large, small])
 
+assert not agree([small * 0, large], [small * float("nan"), large]) and not same_bits([small * 0], [small * float("nan")])
+
 # Where a run is promised to repeat, rounding is one too.
 assert same_bits([large, small / 0], [large, small / 0]) and not same_bits([large * (1 + 1e-6)], [large])
 

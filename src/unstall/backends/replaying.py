@@ -70,12 +70,13 @@ class Replayed:
 
 def same_bits(these: Tensors, those: Tensors) -> bool:
     """A run that is promised to repeat is recorded at another step when it is resumed: it must not matter at which."""
-    return all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(these, those, strict=True))
+    return all(torch.allclose(a, b, rtol=0.0, atol=0.0, equal_nan=True) for a, b in zip(these, those, strict=True))
 
 
 def agree(these: Tensors, those: Tensors) -> bool:
     """But for rounding, and the order in which kernels add up. What is small against the largest may be left by cancelling."""
-    # Of a loss that is no number both must be none: so that is made a number before they are compared.
+    if not all(torch.equal(a.isnan(), b.isnan()) for a, b in zip(these, those, strict=True)):
+        return False
     pairs = [(a.float().nan_to_num(), b.float().nan_to_num()) for a, b in zip(these, those, strict=True)]
     norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
     apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]

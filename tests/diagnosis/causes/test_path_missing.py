@@ -114,6 +114,14 @@ def test_found_where_opencv_gave_none_for_the_path_and_the_program_ended_on_it()
         assert verdict.where == "loader.py:11"
 
 
+def test_only_likely_where_the_program_has_got_over_such_an_image_before() -> None:
+    none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
+    for before, certainty in (((), Certainty.CERTAIN), ((unread(at=2),), Certainty.LIKELY)):
+        verdict = path_missing.examine(journal(started(), *before, unread(), none, CRASHED))
+        assert isinstance(verdict, Found)
+        assert verdict.certainty is certainty
+
+
 def test_clear_where_the_image_is_there_was_read_long_before_or_the_error_is_another() -> None:
     none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
     assert isinstance(path_missing.examine(journal(started(), unread(exists=True), none, CRASHED)), Clear)

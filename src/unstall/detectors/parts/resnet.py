@@ -9,9 +9,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool
+from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool, with_largest_maps
 from unstall.detectors.parts.starts import he_normal
 
 RESNET50 = (3, 4, 6, 3)
@@ -90,19 +89,13 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
         ]
 
     def call(self, x: Tensor, training: bool | None = None) -> list[Tensor]:
-        x = self._before_stages(x, training)
+        x = with_largest_maps(self.stem, x, training, self.remat)
         outputs = []
         for stage in self.layers_of_stage:
             for block in stage:
                 x = computed_again(block, x) if self.remat and training else block(x, training=training)
             outputs.append(x)
         return outputs
-
-    def _before_stages(self, x: Tensor, training: bool | None) -> Tensor:
-        """Its maps are the largest of all, and soon computed: on a card that is dearer in memory than computing them again is."""
-        if training and self.stem.conv1.trainable and (self.remat or is_compiled_for_card()):
-            return computed_again(self.stem, x)
-        return self.stem(x, training=training)
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the stem's norm goes with the stem. Frozen norms stay frozen."""

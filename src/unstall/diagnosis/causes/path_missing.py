@@ -25,8 +25,7 @@ missing.
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import fatal_error, first_line, texts, unread_image, unseen_end, user_line
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
@@ -71,7 +70,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
         )
     image = unread_image(journal, error)
     if image is not None and not image.exists:
-        return _of_image(error, image, folder)
+        return _of_image(journal, error, image)
     told = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
     if told is None:
         return Clear("the error is about something else")
@@ -80,21 +79,17 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     return _found(error, path, looked, user_line(error, folder))
 
 
-def _of_image(error: ErrorRaised, image: ImageNotRead, folder: str) -> Found:
-    """The error came where the image is used; what is wrong is where it is read."""
-    said = first_line(f"{error.kind.rpartition('.')[2]}: {error.message}")
-    return Found(
-        certainty=Certainty.CERTAIN,
-        summary=f"There is no {image.path}. cv2.imread gives None for it, and no error; the program ended when it used that.",
-        evidence=(
-            Evidence(f"cv2.imread gave None for {image.path}, which does not exist", image.path, None, (image,)),
-            Evidence(f"the error that ended it: {said}", None, None, (error,)),
-        ),
-        do=(
+def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
+    return of_unread_image(
+        journal,
+        error,
+        image,
+        f"There is no {image.path}. cv2.imread gives None for it, and no error; the program ended when it used that.",
+        ", which does not exist",
+        (
             "correct the path: print the one that is read, and look where the files are",
             "check what cv2.imread gives: if image is None: raise FileNotFoundError(path)",
         ),
-        where=short(image.where, folder) or user_line(error, folder),
     )
 
 

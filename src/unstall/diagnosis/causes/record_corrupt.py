@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, first_line, texts, unread_image, unseen_end, user_line
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt, StepsEnded
@@ -85,21 +84,16 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
-    folder = program_folder(journal)
-    said = first_line(f"{error.kind.rpartition('.')[2]}: {error.message}")
-    return Found(
-        certainty=Certainty.CERTAIN,
-        summary=f"{image.path} is there, but no image that OpenCV can read: cv2.imread gives None for it, and no error.",
-        evidence=(
-            Evidence(f"cv2.imread gave None for {image.path}", image.path, None, (image,)),
-            Evidence(f"the error that ended it: {said}", None, None, (error,)),
-        ),
-        do=(
+    return of_unread_image(
+        journal,
+        error,
+        image,
+        f"{image.path} is there, but no image that OpenCV can read: cv2.imread gives None for it, and no error.",
+        "",
+        (
             "read every file once before training, and list those for which cv2.imread gives None",
             "leave the damaged ones out or replace them",
         ),
-        where=short(image.where, folder) or user_line(error, folder),
-        effect=Effect.STOPS,
     )
 
 
