@@ -20,7 +20,6 @@ from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import unwrap, wrap
 from unstall.inside.places import is_user_code, user_place
 from unstall.inside.probe import Probe
-from unstall.inside.torch_loop import torch_loop_of
 
 MOST_TRACERS = 500_000
 MOST_OPTIMIZERS = 20
@@ -73,14 +72,13 @@ class TorchGradients:
     def __init__(self, probe: Probe, loop: OwnLoop) -> None:
         self._probe = probe
         self._loop = loop
-        self._loss = torch_loop_of(probe).loss
         self._seen: dict[int, Optional[LayerWatch]] = {}  # optimizers with missing gradients, None: told already
         self.is_looking = False  # at the layers, until the next step
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         began = time.monotonic()
         if self._probe.fit_depth == 0 or self._loop.is_open:
-            self._loop.trained(user_place(), began, self._loss, "torch")
+            self._loop.trained(user_place(), began, lambda: None, "torch")
         grads = list(grads)
         variables = list(variables if variables is not None else getattr(optimizer, "_trainable_variables", ()))
         self._loop.asked_for(variables)

@@ -155,3 +155,16 @@ def holdings_of(probe: Probe) -> Holdings:
 def install(module: ModuleType, probe: Probe) -> None:
     """Any module of a framework that trains: steps that the probe counts are enough."""
     holdings_of(probe)
+
+
+def install_torch(module: ModuleType, probe: Probe) -> None:
+    """torch.optim.optimizer: one's own PyTorch loop, of which the probe sees nothing else."""
+    holdings = holdings_of(probe)
+
+    def unstall_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if probe.active and probe.fit_depth == 0:
+            probe.shield.call("holdings", holdings.step_ended)
+
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is not None:
+        register(unstall_step)

@@ -168,6 +168,7 @@ class _Follower:
         self.fits += 1
         if self.probe.fit_depth == 0:
             self.times.begin()
+        self.probe.settle, self.probe.read_loss = self.settle, self.losses.read
         self.probe.fit_began(
             model,
             self.api,
@@ -176,7 +177,6 @@ class _Follower:
             _whole(params.get("steps")),
             user_place(3),
         )
-        self.probe.settle, self.probe.read_loss = self.settle, self.losses.read  # now that what ran before has ended
 
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
         if self.probe.fit_depth == 1:
@@ -198,7 +198,7 @@ class _Follower:
     def batch_end(self, callbacks: Any, logs: Any) -> None:
         probe = self.probe
         stamp = probe.input_stamp
-        wait = None if stamp is None else stamp.wait_s(probe.step_began_at, probe.step_began_wall)
+        wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
         self._account([*self.rested, logs], _model(callbacks), wait)
         if probe.train.done > EACH_STEP_UP_TO and not probe.wants_next_step:
             self.last_end = time.monotonic()

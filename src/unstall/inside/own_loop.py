@@ -14,7 +14,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.inside import own_validation
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
@@ -87,17 +86,16 @@ class OwnLoop:
         self.on_first_loss: list[Callable[[Any], None]] = []  # told the loss of a step that is traced for the first time
         self.on_eager_step: list[Callable[[Any], None]] = []  # called with the user's frame
         self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
-        self.clock: Any = None
+        self._clock: Any = None
         self._others = 0
         self._told_others = False
         self._thread = 0
         self._epoch = 0
-        self.fed_by: Any = None  # the token of the data set that feeds the training
+        self._set: Any = None  # the token of the data set that feeds the training
         self._last_set: Any = None
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
-        self.is_new_validation = False  # it has just been seen to begin
 
     # --- steps ---
 
@@ -111,26 +109,24 @@ class OwnLoop:
         began: float,
         loss: Callable[[], Any],
         backend: str = "tensorflow",
-        batches: Optional[tuple[int, Optional[float]]] = None,
-        losses: Optional[list[Any]] = None,
+        batches: Optional[tuple[int, float]] = None,
     ) -> None:
-        """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited).
-        `losses` are those of the last steps, unread."""
+        """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited)."""
         if not self.is_mine():
             return
         now = time.monotonic()
         was_validating = self._end_validation()
-        self.fed_by = self._last_set
-        if self.clock is None:
-            self.clock = clock
-        if clock != self.clock:
+        self._set = self._last_set
+        if self._clock is None:
+            self._clock = clock
+        if clock != self._clock:
             if not self._told_others:
                 self._told_others = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "turns"}))
             self._others += 1
             if self._others < ANOTHER_CLOCK_AFTER:
                 return
-            self.clock = clock
+            self._clock = clock
         self._others = 0
         probe = self.probe
         if not self.is_open:
@@ -140,7 +136,7 @@ class OwnLoop:
         elif was_validating:
             probe.step_began_at = began
         self.losses.see(now, loss)
-        probe.last_losses = [loss()] if losses is None else losses
+        probe.last_losses = [loss()]
         count, wait_s = batches if batches is not None else (1, None)
         probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count)
         probe.step_began()
@@ -159,10 +155,8 @@ class OwnLoop:
     def close(self) -> None:
         """Something else counts the steps from now on."""
         if self.is_open:
-            if self.probe.settle is not None:
-                self.probe.settle()
             self.is_open = False
-            self.clock = None
+            self._clock = None
             self.probe.close_loop = None
             self.probe.fit_ended()
 
@@ -176,17 +170,16 @@ class OwnLoop:
                 probe.pulse.phase(probe.phase or "between", time.monotonic())
             probe.step_began()
         began = probe.input_began()
-        if self.is_open and source is not self.fed_by:
+        if self.is_open and source is not self._set:
             self._foreign = self._foreign + 1 if source is self._foreign_set else 1
             self._foreign_set = source
             if self._foreign == FOREIGN_BATCHES and probe.phase == "train":
                 probe.phase_began("validate")
-                self.is_new_validation = True
         return began
 
     def next_ended(self, source: Any, began: float, exhausted: bool) -> None:
         probe = self.probe
-        if source is not self.fed_by and self._foreign >= FOREIGN_BATCHES:
+        if source is not self._set and self._foreign >= FOREIGN_BATCHES:
             if probe.pulse is not None:
                 probe.pulse.input_since(0.0)
             probe.other_step("validate", began)
@@ -201,7 +194,7 @@ class OwnLoop:
         probe = self.probe
         self._end_validation()
         now = time.monotonic()
-        if source is self.fed_by:
+        if source is self._set:
             self.losses.settle()
             probe.train.flush(now, self.losses.take())
             self._epoch += 1
@@ -306,9 +299,6 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
                 return original(iterator)
             source = call("iterators", _token, iterator)
             began = call("iterators", loop.next_began, source) or time.monotonic()
-            if loop.is_new_validation:
-                loop.is_new_validation = False
-                call("iterators", own_validation.describe, probe, iterator)
             try:
                 batch = original(iterator)
             except StopIteration:
