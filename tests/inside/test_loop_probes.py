@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.inside.watching import facts, line, watch
-from unstall.journal.events import FitBegan, GradientsMissed, PhaseBegan, StepsEnded
+from unstall.journal.events import FitBegan, GradientsMissed, InputDescribed, PhaseBegan, StepsEnded
 
 
 @pytest.mark.tensorflow
@@ -27,7 +27,7 @@ def test_steps_epochs_and_validation_of_a_loop_of_ones_own(tmp_path: Path, own_h
         for epoch in range(3):
             for x, y in training:
                 step(x, y)
-            for x, y in validation:
+            for x, y in validation:  # VALIDATION
                 model(x)
         """,
         tmp_path,
@@ -44,6 +44,8 @@ def test_steps_epochs_and_validation_of_a_loop_of_ones_own(tmp_path: Path, own_h
     assert losses
     assert losses[0] != 3.0, "the loss is what is called so, not what stands first"
     assert sum(event.phase == "validate" for event in journal.of(PhaseBegan)) == 3
+    (described,) = journal.of(InputDescribed)  # once, not for each pass
+    assert (described.role, described.batches, described.where) == ("validate", 3, line(tmp_path, "VALIDATION"))
 
 
 @pytest.mark.tensorflow

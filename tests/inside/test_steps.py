@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from unstall.inside.steps import EVERY_LATER_S, EVERY_S, LATER_AFTER_S, StepCounter
+from unstall.inside.tf_stamp import READ_AT_LEAST_EVERY_S, InputStamp
 from unstall.journal.events import Event, StepsEnded
+from unstall.report.numbers import input_seconds
 
 
 def told(lengths: list[float]) -> list[StepsEnded]:
@@ -32,3 +34,38 @@ def test_steps_that_become_longer_are_told_as_often_as_early_ones() -> None:
 def test_steps_that_stay_long_are_told_seldom_again() -> None:
     groups = told([0.1] * round(LATER_AFTER_S / 0.1) + [0.4] * 1000)
     assert abs(groups[-1].seconds - EVERY_LATER_S) < 0.5
+
+
+def test_the_wait_that_a_pass_begins_with_is_not_taken_for_that_of_its_other_steps() -> None:
+    events: list[Event] = []
+    counter = StepCounter("train", events.append)
+    at = time.monotonic()
+    for epoch in range(6):
+        counter.flush(at)
+        counter.epoch(epoch)
+        for number in range(20):
+            length, wait = (0.2, 0.19) if number == 0 else (0.01, 0.0001 if number == 10 else None)
+            counter.ended(at, at + length, wait, lambda: (None, 0))
+            at += length
+    counter.flush(at)
+    groups = [event for event in events if isinstance(event, StepsEnded) and event.epoch > 0]
+    waited = input_seconds(groups)
+    assert waited is not None
+    assert 0.18 * 5 < waited < 0.22 * 5  # of 2 s in all
+
+
+class Now:
+    """A variable of TensorFlow's that is read: when the batch was handed over."""
+
+    def numpy(self) -> float:
+        return time.time()
+
+
+def test_which_steps_are_measured_does_not_depend_on_how_long_they_are() -> None:
+    """Were it the step at whose end some time has passed, those that wait long would be met more often than they come."""
+    stamp = InputStamp(Now())
+    assert stamp.wait_s(time.monotonic(), time.time()) is not None
+    began, wall = time.monotonic(), time.time()
+    time.sleep(READ_AT_LEAST_EVERY_S + 0.05)
+    assert stamp.wait_s(began, wall) is None  # long, and it began soon after one that was measured
+    assert stamp.wait_s(time.monotonic(), time.time()) is not None

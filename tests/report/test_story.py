@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.diagnose import diagnose
-from unstall.journal.events import EpochEnded, ErrorRaised, Event, LoopSeen, ProcessEnded, ProgramEnded, SampleFailed
+from unstall.journal.events import EpochEnded, ErrorRaised, Event, LoopSeen, ProcessEnded, ProgramEnded, SampleFailed, SignalSent
 from unstall.journal.reader import Journal
 from unstall.report.numbers import numerics, time_split
 from unstall.report.story import tell
@@ -64,6 +64,21 @@ def test_the_state_is_how_the_program_ended() -> None:
     assert state(ProgramEnded(at=T0 + 8, pid=1)) == "done"
     assert state(ErrorRaised(at=T0 + 8, fatal=True, thread="MainThread")) == "failed"
     assert state() == "ended"  # os._exit or a kill: only the parent knows
+
+
+def test_a_program_that_its_user_leaves_was_not_killed() -> None:
+    def state(*before: Event) -> str:
+        events = journal(started(), *before, ProcessEnded(at=T0 + 90, pid=1, signal=2), now=90)
+        told: str = tell(events, diagnose(events))["state"]
+        return told
+
+    pressed = SignalSent(at=T0 + 89, signal=2, from_terminal=True)
+    assert state(pressed) == "interrupted"
+    assert state() == "killed"
+    assert state(SignalSent(at=T0 + 89, signal=15)) == "killed"
+    assert state(stalled(since=30, at=40), pressed) == "killed"  # out of patience: why it stood still is wanted
+    assert state(pressed, ErrorRaised(at=T0 + 89, kind="KeyboardInterrupt", fatal=True)) == "interrupted"
+    assert state(ErrorRaised(at=T0 + 50, kind="cv2.error", fatal=True), pressed) == "killed"  # it was on its way out by itself
 
 
 def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:

@@ -57,6 +57,18 @@ def test_no_verdict_is_said_in_words() -> None:
     assert "no cause was found for this end" in shown(story(state="failed"))
 
 
+def test_the_path_of_the_page_can_be_copied_however_long_it_is() -> None:
+    path = "/home/somebody/" + "a-long-way/" * 12 + "report.html"
+    assert f"report    {path}" in shown(story(report=path), summary=True).splitlines()
+
+
+def test_a_program_that_was_left_by_its_user_ended_for_no_cause_to_be_found() -> None:
+    ended = {"exit_code": None, "signal": 2, "stopped_by_unstall": False}
+    lines = shown(story(state="interrupted", ended=ended, unknown=[NO_CURE])).splitlines()
+    assert lines[0].startswith("stopped   by Ctrl-C (SIGINT) after")
+    assert lines[1:] == ["verdict   nothing wrong was found"]
+
+
 def test_what_the_user_can_let_us_see_is_always_told() -> None:
     for told in (story(unknown=[CURE]), story(unknown=[CURE], state="stuck", verdicts=[VERDICT])):
         assert "the permission to read stacks: run it with sudo" in shown(told)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from unstall.diagnosis.loops import not_inside
-from unstall.diagnosis.stacks import is_user_file, where
-from unstall.diagnosis.verdict import Unknown
-from unstall.journal.events import ErrorRaised, FrameworkLoaded, ProcessEnded
+from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.stacks import is_user_file, program_folder, where
+from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
+from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded
 from unstall.journal.reader import Journal
+
+JUST_BEFORE_S = 5.0
+_OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
 
 
 def fatal_error(journal: Journal) -> ErrorRaised | None:
@@ -35,6 +39,33 @@ def texts(error: ErrorRaised) -> list[str]:
 def user_line(error: ErrorRaised, folder: str) -> str | None:
     """The innermost line of the user's own in the traceback."""
     return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+
+
+def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
+    """The image that OpenCV gave None for just before, where the error is one of something that is None or empty."""
+    if not any(sign in text for text in texts(error) for sign in _OF_NOTHING):
+        return None
+    before = [image for image in journal.of(ImageNotRead) if 0 <= error.at - image.at < JUST_BEFORE_S]
+    return before[-1] if before else None
+
+
+def of_unread_image(
+    journal: Journal, error: ErrorRaised, image: ImageNotRead, summary: str, why: str, do: tuple[str, ...]
+) -> Found:
+    """The error came where the image is used; what is wrong is where it is read. A program that has got over such images before
+    may have got over this one too, and ended on something else."""
+    folder = program_folder(journal)
+    said = first_line(f"{error.kind.rpartition('.')[2]}: {error.message}")
+    return Found(
+        certainty=Certainty.CERTAIN if len(journal.of(ImageNotRead)) == 1 else Certainty.LIKELY,
+        summary=summary,
+        evidence=(
+            Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
+            Evidence(f"the error that ended it: {said}", None, None, (error,)),
+        ),
+        do=do,
+        where=short(image.where, folder) or user_line(error, folder),
+    )
 
 
 def first_line(text: str) -> str:

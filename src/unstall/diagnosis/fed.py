@@ -36,6 +36,12 @@ class Fed:
         plain = "inputs" if self.role == "x" else "labels"
         return f"{plain} '{self.name}'" if self.name else plain
 
+    @property
+    def bad(self) -> str:
+        """How many numbers are no numbers, in words."""
+        verb = "is" if self.not_finite == 1 else "are"
+        return f"{self.not_finite:,} of the numbers looked at in the {self.label} {verb} not finite"
+
     def add(self, facts: dict[str, Any], event: BatchSampled) -> None:
         self.events = [*self.events[:4], event]
         self.dtype = facts.get("dtype", self.dtype)

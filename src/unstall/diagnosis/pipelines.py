@@ -110,9 +110,12 @@ class Pipeline:
             )
         return result
 
-    def hardest(self) -> tuple[Worked, float] | None:
-        """The stage that worked longest, and its share of all the work."""
-        worked = self.worked()
+    def hardest(self, after: float | None = None) -> tuple[Worked, float] | None:
+        """The stage that worked longest, and its share of all the work: of all of it, or of what was measured after a moment."""
+        before = [event for event in self.events if after is not None and event.at <= after]
+        if len(before) == len(self.events):
+            return None
+        worked = self.worked(since=before[-1] if before else None)
         total = sum(stage.seconds for stage in worked)
         if total <= 0:
             return None
@@ -145,6 +148,16 @@ def pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
     return [
         Pipeline(number, role, tuple(_shortened(events, folder)), tuple(events)) for number, events in sorted(by_number.items())
     ]
+
+
+def last_function(journal: Journal) -> tuple[str, str] | None:
+    """The function through which a training's elements went last, and the line where it is written."""
+    for pipeline in reversed(pipelines(journal)):
+        for stage in reversed(pipeline.stages):
+            arguments = stage.get("arguments", {})
+            if stage.get("stage") == "map" and arguments.get("function_where"):
+                return arguments["function"], short(arguments["function_where"], program_folder(journal)) or ""
+    return None
 
 
 def _shortened(events: list[PipelineMeasured], folder: str) -> list[dict[str, Any]]:

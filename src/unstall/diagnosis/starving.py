@@ -89,11 +89,8 @@ class Starved:
     share: float
     python: PythonInput | None
     pipeline: Pipeline | None
+    hardest: tuple[Worked, float] | None  # stage of the pipeline in the time that is judged, and its share of the work
     hosts: tuple[HostSampled, ...]
-
-    @property
-    def hardest(self) -> tuple[Worked, float] | None:
-        return self.pipeline.hardest() if self.pipeline is not None else None
 
     @property
     def cores(self) -> float | None:
@@ -115,15 +112,15 @@ def starved(journal: Journal) -> Starved | str:
     groups = [group for group in journal.since(StepsEnded, fit.at) if group.phase == "train" and group.first >= WARM_UP_STEPS]
     if not groups:
         return "no steps yet"
+    pipeline = _pipeline(journal, fit)
+    groups = _after_the_cache(groups, pipeline)
+    if not groups:
+        return "the first pass fills the cache of the pipeline"
     since, until = groups[0].at - groups[0].seconds, groups[-1].at
     samples = [
         sample for sample in journal.since(StackSampled, since) if sample.main and not sample.native and sample.at <= until
     ]
     hosts = tuple(host for host in journal.since(HostSampled, since) if host.at <= until and host.interval_s > 0)
-    pipeline = _pipeline(journal, fit)
-    groups = _after_the_cache(groups, pipeline)
-    if not groups:
-        return "the first pass fills the cache of the pipeline"
     if _device_is_busy(journal, since, until):
         return "the device is busy"
     wait = measured(groups)
@@ -131,12 +128,13 @@ def starved(journal: Journal) -> Starved | str:
         return _by_samples(journal, fit, groups, samples, hosts)
     if wait.steps < FEWEST_STEPS or wait.seconds < LEAST_SECONDS:
         return "too few steps yet"
-    python = _python(journal, samples, pipeline)
+    hardest = _hardest(pipeline, groups)
+    python = _python(journal, samples, hardest)
     waits = min(wait.share, wait.recent_share) >= STARVED_SHARE and wait.is_usual
     least = ARRAYS_WAIT_S if _is_in_memory(journal) else LEAST_WAIT_S
     if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
-    return Starved(wait, wait.share, python, pipeline, hosts)
+    return Starved(wait, wait.share, python, pipeline, hardest, hosts)
 
 
 def _is_in_memory(journal: Journal) -> bool:
@@ -197,6 +195,13 @@ def _after_the_cache(groups: list[StepsEnded], pipeline: Pipeline | None) -> lis
     return []
 
 
+def _hardest(pipeline: Pipeline | None, groups: list[StepsEnded]) -> tuple[Worked, float] | None:
+    """What filled a cache has not worked since, and has no part in the wait of later steps."""
+    if pipeline is None:
+        return None
+    return pipeline.hardest(after=groups[0].at - groups[0].seconds if pipeline.has("cache") else None)
+
+
 def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
     seen = [
         look.busy_percent for look in journal.since(DeviceSampled, since) if look.at <= until and look.busy_percent is not None
@@ -207,9 +212,8 @@ def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
 # --- Python code that makes the input ---
 
 
-def _python(journal: Journal, samples: list[StackSampled], pipeline: Pipeline | None) -> PythonInput | None:
+def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[Worked, float] | None) -> PythonInput | None:
     found = [(sample, threads) for sample in samples if (threads := _input_threads(sample))]
-    hardest = pipeline.hardest() if pipeline is not None else None
     is_known = hardest is not None and hardest[0].is_python  # then the samples need only say where
     if len(found) < (2 if is_known else FEWEST_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
         return None
@@ -299,7 +303,7 @@ def _by_samples(
     enough = len(found) >= FEWEST_SAMPLES and seconds >= LEAST_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
     if not enough or len(found) / len(samples) < STARVED_SHARE:
         return "the loop was not found waiting for a generator"
-    return Starved(None, len(found) / len(samples), _described(journal, found, len(samples)), None, hosts)
+    return Starved(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)
 
 
 def _in_generator(thread: ThreadStack, generators: set[tuple[str, str]]) -> list[Frame]:

@@ -198,7 +198,7 @@ class _Follower:
     def batch_end(self, callbacks: Any, logs: Any) -> None:
         probe = self.probe
         stamp = probe.input_stamp
-        wait = None if stamp is None else stamp.wait_s(probe.step_began_wall)
+        wait = None if stamp is None else stamp.wait_s(probe.step_began_at, probe.step_began_wall)
         self._account([*self.rested, logs], _model(callbacks), wait)
         if probe.train.done > EACH_STEP_UP_TO and not probe.wants_next_step:
             self.last_end = time.monotonic()

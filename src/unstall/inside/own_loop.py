@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.inside import own_validation
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
@@ -96,6 +97,7 @@ class OwnLoop:
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
+        self.is_new_validation = False  # it has just been seen to begin
 
     # --- steps ---
 
@@ -175,6 +177,7 @@ class OwnLoop:
             self._foreign_set = source
             if self._foreign == FOREIGN_BATCHES and probe.phase == "train":
                 probe.phase_began("validate")
+                self.is_new_validation = True
         return began
 
     def next_ended(self, source: Any, began: float, exhausted: bool) -> None:
@@ -299,6 +302,9 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
                 return original(iterator)
             source = call("iterators", _token, iterator)
             began = call("iterators", loop.next_began, source) or time.monotonic()
+            if loop.is_new_validation:
+                loop.is_new_validation = False
+                call("iterators", own_validation.describe, probe, iterator)
             try:
                 batch = original(iterator)
             except StopIteration:

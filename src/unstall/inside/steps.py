@@ -81,10 +81,11 @@ class StepCounter:
         length = (now - self._group_began) / (self.done - self._first)
         is_often = now - self._opened < LATER_AFTER_S or length > LONGER * self._usual > 0.0
         every = EVERY_S if is_often else EVERY_LATER_S
-        if self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
+        begins_waiting = self._epoch_steps == 1 and self._wait * 2 >= seconds  # a pass; the wait is not that of its other steps
+        if begins_waiting or self.done <= EACH_STEP_UP_TO or now - self._group_began >= every:
             value, age = loss()
             self._write(now, value, self._epoch_steps - age)
-            if self.done > EACH_STEP_UP_TO:
+            if self.done > EACH_STEP_UP_TO and not begins_waiting:
                 self._usual = length if not self._usual else (1 - NEWEST_SHARE) * self._usual + NEWEST_SHARE * length
             self._start_group(now)
 

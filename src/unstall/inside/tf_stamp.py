@@ -52,15 +52,15 @@ class InputStamp:
         setattr(owner, attribute, stamped)
         return cls(variable)
 
-    def wait_s(self, step_began_wall: float) -> Optional[float]:
-        """How long the step that began then waited for its batch; None for steps that are not measured."""
-        now = time.monotonic()
-        if now < self._next_read:
+    def wait_s(self, step_began: float, step_began_wall: float) -> Optional[float]:
+        """How long the step that began then waited for its batch; None for steps that are not measured. Which are is settled by
+        their begin: were it by their end, the long ones would be met more often than they come."""
+        if step_began < self._next_read:
             return None
         spent = time.thread_time()  # by the clock it may be much more: the interpreter's lock may have to be waited for
         stamp = float(self._variable.numpy())
         spent = time.thread_time() - spent
-        self._next_read = now + min(READ_AT_LEAST_EVERY_S, max(READ_EVERY_S, spent / READ_SHARE))
+        self._next_read = time.monotonic() + min(READ_AT_LEAST_EVERY_S, max(READ_EVERY_S, spent / READ_SHARE))
         return max(0.0, stamp - step_began_wall)
 
 

@@ -19,6 +19,7 @@ from unstall.journal.callbacks import CallbacksTimed
 from unstall.journal.crew import MachineSeen, MembershipSeen
 from unstall.journal.input import (
     ExampleSkipped,
+    ImageNotRead,
     InputDescribed,
     InputMeasured,
     PatternMatchedNothing,
@@ -76,11 +77,11 @@ __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
     "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen", "DeviceMemoryCounted",
     "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded",
-    "Frame", "HoldingsCounted", "HostSampled", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen",
-    "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost",
-    "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
-    "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied",
-    "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
+    "Frame", "HoldingsCounted", "HostSampled", "ImageNotRead", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted",
+    "LibrariesSeen", "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
+    "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade",
+    "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead",
+    "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
     "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered", "WorkerReplaced",
     "WorkersAwaited",
 ]  # fmt: skip

@@ -83,6 +83,15 @@ class PatternMatchedNothing(Event):
 
 
 @dataclass(frozen=True)
+class ImageNotRead(Event):
+    """OpenCV gave None for an image, which is how it says that it could not read it."""
+
+    path: str = ""
+    exists: bool = False
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class PipelineMeasured(Event):
     """What the stages of one tf.data iterator have done up to now, as TensorFlow itself measures it. Both lists begin at the
     source. stages, as the program made them (told once for each iterator): name, stage, where, arguments, does. nodes, as

@@ -26,6 +26,7 @@ from unstall.journal.events import (
     RepairsEnded,
     RunStarted,
     SampleFailed,
+    SignalSent,
     StackSampled,
     StepsEnded,
 )
@@ -81,7 +82,7 @@ def state_of(journal: Journal, is_named: bool) -> str:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
             return "interrupted"
         if ended.signal is not None:
-            return "killed"
+            return "interrupted" if _was_left(journal, ended) else "killed"
         if ended.exit_code is None:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
             return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
@@ -94,6 +95,13 @@ def state_of(journal: Journal, is_named: bool) -> str:
     if stall is not None and is_named:
         return "stuck"
     return "training" if journal.last(StepsEnded) else "running"
+
+
+def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
+    """Whether its user ended a program that went on as it should: Ctrl-C, or a signal to Unstall, which passes it on."""
+    was_asked = any(sent.signal == ended.signal for sent in journal.of(SignalSent))
+    has_failed = any(error.fatal and error.kind != "KeyboardInterrupt" for error in journal.of(ErrorRaised))
+    return was_asked and not has_failed and not ended.stopped_by_us and current_stall(journal) is None
 
 
 def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:

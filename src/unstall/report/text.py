@@ -74,6 +74,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     for label, line in summary_lines(story) if summary else []:
         table.add_row(label, Text(line))
     print_clean(out, table)
+    for label, path in places(story) if summary else []:
+        out.print(Text.assemble((f"{label:<8}", "dim"), f"  {path}"), soft_wrap=True)
 
 
 def since_last_good(story: dict[str, Any]) -> list[str]:
@@ -115,7 +117,7 @@ def grid() -> Table:
 def headline(story: dict[str, Any]) -> str:
     progress, ended = story["progress"], story["ended"]
     if ended is not None:
-        return _ending(ended, progress)
+        return _ending(ended, progress, story["state"] == "interrupted")
     if progress["stalled_s"] is not None:
         phase, step = progress["stalled_in"] or "", progress["stalled_step"]
         place = (
@@ -132,11 +134,13 @@ def headline(story: dict[str, Any]) -> str:
     return ", ".join(parts) or "the program runs"
 
 
-def _ending(ended: dict[str, Any], progress: dict[str, Any]) -> str:
+def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
     took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
     steps = f", {counted(progress['step'] + 1, 'step')}" if progress["step"] is not None else ""
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
+        if is_interrupted and ended["signal"] == signals.SIGINT:
+            return f"by Ctrl-C (SIGINT){took}{steps}"
         return f"ended{by} by {signals.Signals(ended['signal']).name}{took}{steps}"
     if ended["exit_code"] is None:
         return f"{took.strip()}{steps}"
@@ -192,8 +196,12 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
-    named = [(label, story.get(label)) for label in ("run", "report")]
-    return lines + [(label, str(value)) for label, value in named if value]
+    return lines
+
+
+def places(story: dict[str, Any]) -> list[tuple[str, str]]:
+    """The name of the run and the path of its page, each in one line however long it is: they are copied."""
+    return [(label, str(story[label])) for label in ("run", "report") if story.get(label)]
 
 
 def repair_line(repair: dict[str, Any]) -> str:

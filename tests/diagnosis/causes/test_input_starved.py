@@ -5,9 +5,9 @@ import dataclasses
 from tests.diagnosis.builders import T0, journal, main, py, started, steps
 from tests.diagnosis.pipeline_events import fit, measured, node, stage
 from tests.diagnosis.starving_events import DECODING, PYTHON, generator_source, in_generator, in_py_function, training
-from unstall.diagnosis.causes import input_starved
+from unstall.diagnosis.causes import input_starved, python_in_pipeline
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
-from unstall.journal.events import DeviceSampled, InputDescribed
+from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured
 
 
 def test_found_with_the_stage_and_its_line() -> None:
@@ -87,22 +87,36 @@ def test_clear_while_a_cache_fills() -> None:
     assert isinstance(input_starved.examine(training(*filling)), Clear)
 
 
-def test_found_when_it_is_slow_in_spite_of_a_full_cache() -> None:
-    full = [
+def behind_a_full_cache(filled_s: float, *traits: str, **more: str) -> list[PipelineMeasured]:
+    """Slow behind it; before it so many seconds went into filling it."""
+    return [
         measured(
             at,
-            [node("Map", 100, 3.0), node("MemoryCache", at * 10), node("Map", at * 10, at * 0.8), node("Root", at)],
+            [node("Map", 100, filled_s), node("MemoryCache", at * 10), node("Map", at * 10, at * 0.8), node("Root", at)],
             [
-                stage("Map", 11, ("decoding",)),
+                stage("Map", 11, traits, **more),
                 stage("Cache", 12, elements=100),
                 stage("Map", 13, ("augmenting",), function="augment"),
             ],
         )
         for at in (5, 15, 29)
     ]
+
+
+def test_found_when_it_is_slow_in_spite_of_a_full_cache() -> None:
+    verdict = input_starved.examine(training(*behind_a_full_cache(3.0, "decoding")))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:13"
+
+
+def test_what_filled_a_cache_is_not_named_for_what_is_slow_afterwards() -> None:
+    full = behind_a_full_cache(300.0, "python", "decoding", function="load")
     verdict = input_starved.examine(training(*full))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:13"
+    assert isinstance(python_in_pipeline.examine(training(*full)), Clear)
+    only_while_it_filled = python_in_pipeline.examine(training(full[0]))
+    assert isinstance(only_while_it_filled, Clear)
 
 
 def test_clear_when_the_device_is_busy() -> None:

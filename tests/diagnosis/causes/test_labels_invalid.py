@@ -5,6 +5,7 @@ from typing import Any
 from tests.diagnosis.builders import FOLDER, T0, journal, started
 from tests.diagnosis.loop_builders import inside
 from tests.diagnosis.number_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
+from tests.diagnosis.pipeline_events import measured, node, stage
 from unstall.diagnosis.causes import labels_invalid
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised
@@ -40,6 +41,19 @@ def test_found_when_labels_are_nan_and_so_is_the_loss() -> None:
     verdict = labels_invalid.examine(run(model(), batch(array(), array("y")), broke(), not_finite(), bad))
     assert isinstance(verdict, Found)
     assert "row 15,000 first" in verdict.summary
+    assert verdict.evidence[0].claim == "1 of the numbers looked at in the labels is not finite, row 15,000 first"
+
+
+def test_the_function_that_makes_the_labels_is_named() -> None:
+    nodes = [node("TensorSlice", 900), node("Map", 900, 24.0), node("BatchV2", 90, 0.5)]
+    stages = [stage("TensorSlice", 10), {**stage("Map", 22, function="encode"), "stage": "map"}, stage("Batch", 12)]
+    stages[1]["arguments"]["function_where"] = f"{FOLDER}/train.py:15"
+    bad = batch(array("y", not_finite=64), at=5.1)
+    verdict = labels_invalid.examine(
+        run(model(), batch(array(), array("y")), broke(), not_finite(), bad, measured(6, nodes, stages))
+    )
+    assert isinstance(verdict, Found)
+    assert "They come out of encode at train.py:15" in verdict.summary
 
 
 def test_found_when_boxes_are_inside_out_and_the_loss_is_nan() -> None:

@@ -5,7 +5,15 @@ from pathlib import Path
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import path_missing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, LoopSeen, PathLooked, PatternMatchedNothing, ProcessEnded, ProgramEnded
+from unstall.journal.events import (
+    ErrorRaised,
+    ImageNotRead,
+    LoopSeen,
+    PathLooked,
+    PatternMatchedNothing,
+    ProcessEnded,
+    ProgramEnded,
+)
 from unstall.signals.paths import look, missing_path
 
 CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
@@ -89,3 +97,34 @@ def test_looking_finds_how_far_the_path_exists_and_what_is_near(tmp_path: Path) 
     assert seen.exists_up_to == str(tmp_path)
     assert seen.near == ["train-00000.tfrecord"]
     assert seen.unset_variables == ["DATA_ROOT"]
+
+
+EMPTY = "OpenCV(4.12.0) resize.cpp:4208: error: (-215:Assertion failed) !ssize.empty() in function 'resize'"
+
+
+def unread(at: float = 8.9, exists: bool = False) -> ImageNotRead:
+    return ImageNotRead(at=T0 + at, path="/data/images/45.png", exists=exists, where=f"{FOLDER}/loader.py:11")
+
+
+def test_found_where_opencv_gave_none_for_the_path_and_the_program_ended_on_it() -> None:
+    for kind, message in (("cv2.error", EMPTY), ("AttributeError", "'NoneType' object has no attribute 'shape'")):
+        verdict = path_missing.examine(journal(started(), unread(), raised(kind, message), CRASHED))
+        assert isinstance(verdict, Found)
+        assert verdict.summary.startswith("There is no /data/images/45.png.")
+        assert verdict.where == "loader.py:11"
+
+
+def test_only_likely_where_the_program_has_got_over_such_an_image_before() -> None:
+    none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
+    for before, certainty in (((), Certainty.CERTAIN), ((unread(at=2),), Certainty.LIKELY)):
+        verdict = path_missing.examine(journal(started(), *before, unread(), none, CRASHED))
+        assert isinstance(verdict, Found)
+        assert verdict.certainty is certainty
+
+
+def test_clear_where_the_image_is_there_was_read_long_before_or_the_error_is_another() -> None:
+    none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
+    assert isinstance(path_missing.examine(journal(started(), unread(exists=True), none, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), unread(at=1), none, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), unread(), raised("ValueError", "no"), CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), unread(), ENDED)), Clear)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.diagnosis.builders import T0, journal, lib, py, started, steps
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import record_corrupt
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, FileMet, ProcessEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ProcessEnded
 
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
@@ -42,11 +42,29 @@ def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: s
     assert "step 100" in verdict.summary
 
 
-def test_the_file_that_was_met_last_is_named() -> None:
-    met = FileMet(at=T0 + 59, path="/data/shard-00002.npz", how="path")
-    verdict = record_corrupt.examine(journal(started(), met, raised("zipfile.BadZipFile", "File is not a zip file"), CRASHED))
+def summary_with(*files: tuple[str, str]) -> str:
+    """Of a program that had to do with these files, (path, how), when the error came: they are looked at after it."""
+    met = [FileMet(at=T0 + 59.01 + number / 1000, path=path, how=how) for number, (path, how) in enumerate(files)]
+    error = raised("OSError", "image file is truncated (94 bytes not processed)")
+    verdict = record_corrupt.examine(journal(started(), error, *met, CRASHED))
     assert isinstance(verdict, Found)
-    assert "/data/shard-00002.npz" in verdict.summary
+    return verdict.summary
+
+
+def test_the_file_that_was_met_last_is_named() -> None:
+    assert "in /data/shard-00002.npz" in summary_with(("/data/shard-00001.npz", "first"), ("/data/shard-00002.npz", "path"))
+
+
+def test_of_several_open_files_the_one_is_named_that_the_innermost_variable_holds() -> None:
+    log, run = ("/home/me/train.log", "open"), ("/home/me/runs/1/events-inside-7.jsonl", "open")
+    images = [("/data/473.jpg", "open"), ("/data/110.jpg", "open")]
+    assert "in /data/473.jpg:" in summary_with(log, *images, run, ("/data/110.jpg", "last"), ("/data/473.jpg", "f"))
+    assert "in /data/473.jpg:" in summary_with(log, images[0], run)
+
+
+def test_no_file_is_named_where_it_may_be_any_or_is_no_data() -> None:
+    assert "in /" not in summary_with(("/data/473.jpg", "open"), ("/data/110.jpg", "open"))
+    assert "in /" not in summary_with(("/home/me/train.log", "open"), ("/home/me/config.yaml", "config"))
 
 
 def test_found_in_an_error_that_led_to_the_last_one() -> None:
@@ -63,3 +81,12 @@ def test_clear_where_the_program_skips_it_or_something_else_ended_it() -> None:
 
 def test_unknown_without_the_probe() -> None:
     assert isinstance(record_corrupt.examine(journal(started("./train.sh"), CRASHED)), Unknown)
+
+
+def test_found_where_opencv_gave_none_for_a_file_that_is_there() -> None:
+    unread = ImageNotRead(at=T0 + 58.9, path="/data/45.png", exists=True, where=f"{FOLDER}/loader.py:11")
+    error = raised("TypeError", "'NoneType' object is not subscriptable")
+    verdict = record_corrupt.examine(journal(started(), unread, error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert "/data/45.png is there, but no image that OpenCV can read" in verdict.summary
+    assert verdict.where == "loader.py:11"

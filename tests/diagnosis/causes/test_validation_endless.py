@@ -10,13 +10,15 @@ from unstall.journal.events import Event, PhaseBegan, PhaseEnded
 from unstall.journal.reader import Journal
 
 
-def validating(steps_done: int, seconds: float, ended: bool = False, epoch_s: float = 10.0, **source: Any) -> Journal:
+def validating(
+    steps_done: int, seconds: float, ended: bool = False, epoch_s: float = 10.0, api: str = "keras", **source: Any
+) -> Journal:
     """An epoch of training, then a validation that has made so many steps in so many seconds."""
     began = 20.0
     events: list[Event] = [
         started(),
         described(1, batches=-1, steps_per_epoch=100),
-        fit(1, steps_per_epoch=100, epochs=5),
+        fit(1, api=api, steps_per_epoch=100, epochs=5),
         steps(0, 99, at=began, each_s=epoch_s / 100),
         described(began, role="validate", **source),
         PhaseBegan(at=T0 + began, phase="validate"),
@@ -41,6 +43,22 @@ def test_found_for_a_generator_that_loops_for_ever() -> None:
     verdict = validation_endless.examine(validating(500, 8.0, kind="generator", never_ends=True))
     assert isinstance(verdict, Found)
     assert "generator loops for ever" in verdict.summary
+
+
+def test_found_in_a_loop_of_ones_own_that_has_gone_over_its_data_many_times() -> None:
+    verdict = validation_endless.examine(validating(500, 30.0, api="own_loop", batches=-1, batches_per_pass=10))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "50 times through the data" in verdict.summary
+
+
+def test_clear_in_a_loop_of_ones_own_that_may_be_left_by_a_break() -> None:
+    few_passes = validating(500, 60.0, api="own_loop", batches=-1, batches_per_pass=188)
+    soon = validating(500, 8.0, api="own_loop", batches=-1, batches_per_pass=10)
+    unknown_length = validating(500, 60.0, api="own_loop", batches=-1)
+    left = validating(500, 60.0, ended=True, api="own_loop", batches=-1, batches_per_pass=10)
+    for journal_ in (few_passes, soon, unknown_length, left):
+        assert isinstance(validation_endless.examine(journal_), Clear)
 
 
 def test_clear_for_a_generator_that_may_end() -> None:

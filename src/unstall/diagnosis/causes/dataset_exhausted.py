@@ -3,11 +3,13 @@
 What it is
 ----------
 `steps_per_epoch` times `epochs` is more than the data set or generator gives. Keras shows a warning that scrolls away,
-and ends the training early or runs empty epochs: the model is trained less than it seems.
+and ends the training early or runs empty epochs: the model is trained less than it seems. A loop of one's own that takes
+its batches by `next(iterator)`, for a number of steps, ends with an error.
 
 How we know
 -----------
-Keras itself said that the input ran out of data, and fewer steps were made than asked for.
+Keras itself said that the input ran out of data, and fewer steps were made than asked for. Or the error that ended the
+program is that of an iterator of the framework: end of sequence, StopIteration.
 
 When this is wrong
 ------------------
@@ -17,22 +19,31 @@ told.
 What to do
 ----------
 Let the data set repeat (`.repeat()`, a generator in `while True:`), or leave `steps_per_epoch` out, or make it what the
-data really has.
+data really has. In one's own loop: `for batch in dataset:`, which ends when the data do.
 """
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import place, program_folder
+import re
+
+from unstall.diagnosis.failures import fatal_error, user_line
+from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import FitBegan, InputDescribed, StepsEnded, WarningShown
+from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, StepsEnded, WarningShown
 from unstall.journal.reader import Journal
 
 SHORT_OF = 0.995  # a run that made at least this share of its steps lost nothing
 
 _SAID = "ran out of data"
+_END = "End of sequence"
+_IN_GENERATOR = "generator raised StopIteration"
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def examine(journal: Journal) -> Verdict:
+    error = fatal_error(journal)
+    if error is not None and _is_end_of_input(error):
+        return _of_error(journal, error)
     fits = [fit for fit in journal.of(FitBegan) if fit.api in {"keras", "tf_keras"}]
     if not fits:
         return Unknown("a Keras fit: one's own loop ends when it likes")
@@ -49,6 +60,44 @@ def examine(journal: Journal) -> Verdict:
     if made >= SHORT_OF * asked:
         return Clear("all steps were made: it was the validation that ran out, or the very last step")
     return _found(journal, fit, warned, groups, made, asked)
+
+
+def _is_end_of_input(error: ErrorRaised) -> bool:
+    """Python's own words are said of every iterator: they must come out of a framework, not out of the program's own line, where
+    something may have been looked for in a list and not found."""
+    kind = error.kind.rpartition(".")[2]
+    if kind == "OutOfRangeError":
+        return _END in error.message
+    is_end = kind == "StopIteration" or (kind == "RuntimeError" and _IN_GENERATOR in error.message)
+    return is_end and bool(error.frames) and not is_user_file(error.frames[0]["file"])
+
+
+def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]  # the last ones are told when it ends
+    if not groups:
+        return Clear("no step was made: there was nothing to end")
+    made, folder = max(error.step, groups[-1].last + 1), program_folder(journal)
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The input ended after {made:,} steps, and the program asked it for one more batch, which ended the program.",
+        evidence=(
+            Evidence(f"{error.kind.rpartition('.')[2]} ended the program", None, None, (error,)),
+            Evidence(f"{made:,} steps were made up to then", made, None, tuple(groups[-1:])),
+        ),
+        do=(
+            "let the data set repeat: dataset.repeat(), or `while True:` around the generator's loop",
+            "or make the number of steps what the data have: examples divided by the batch size; or loop with"
+            " `for batch in dataset:`",
+        ),
+        where=_asking_line(error, folder) or user_line(error, folder),
+        effect=Effect.STOPS,
+    )
+
+
+def _asking_line(error: ErrorRaised, folder: str) -> str | None:
+    """Inside a tf.function: TensorFlow's text tells where the operation was written, the innermost line last."""
+    lines = [(file, int(line)) for file, line in _FRAME.findall(error.message) if is_user_file(file)]
+    return place(*lines[-1], folder) if lines else None
 
 
 def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[StepsEnded], made: int, asked: int) -> Found:

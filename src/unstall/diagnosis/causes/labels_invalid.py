@@ -30,6 +30,7 @@ from typing import Any
 from unstall.diagnosis.fed import Fed, fed, labels_of
 from unstall.diagnosis.loops import current_fit, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, told
+from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
@@ -100,13 +101,18 @@ def _not_finite(run: Course) -> Found | None:
     if bad is None or not not_finite_now(run):
         return None
     row = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
+    made = last_function(run.journal)
+    by = f" They come out of {made[0]} at {made[1]}: it makes them so, or was given them so." if made else ""
     return _found(
         run,
         bad,
-        f"Some {bad.label} are not numbers (NaN or infinite){row}."
+        f"Some {bad.label} are not numbers (NaN or infinite){row}.{by}"
         " The loss of a batch that holds one is NaN, and then so is every weight.",
-        Evidence(f"numbers in the {bad.label} that are not finite{row}", bad.not_finite, 0, tuple(bad.events[:1])),
-        ("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
+        Evidence(f"{bad.bad}{row}", bad.not_finite, 0, tuple(bad.events[:1])),
+        (
+            "leave out the rows without a label, or fill them: numpy.isfinite(labels)",
+            *(["look for a division by 0, a log or a root in what makes the labels"] if made else []),
+        ),
     )
 
 

@@ -29,6 +29,7 @@ import re
 from unstall.diagnosis.fed import Fed, fed
 from unstall.diagnosis.loops import listed, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
@@ -120,8 +121,10 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
     if bad_inputs:
         bad = bad_inputs[0]
         at = f": row {bad.bad_row:,}" if bad.bad_row is not None else ""
+        made = last_function(run.journal)
+        by = f"; they come out of {made[0]} at {made[1]}" if made else ""
         return (
-            f"The {bad.label} hold numbers which are not finite{at}.",
+            f"The {bad.label} hold numbers which are not finite{at}{by}.",
             run.fit.where,
             (
                 "find the bad rows with numpy.isfinite, and fill them or leave them out",
@@ -151,7 +154,7 @@ def _evidence(run: Course, bad_inputs: list[Fed], when: str) -> tuple[Evidence, 
     evidence = [Evidence(when[0].lower() + when[1:], None, None, (event,))]
     for bad in bad_inputs:
         at = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
-        evidence.append(Evidence(f"numbers in the {bad.label} that are not finite{at}", bad.not_finite, 0, tuple(bad.events[:1])))
+        evidence.append(Evidence(f"{bad.bad}{at}", bad.not_finite, 0, tuple(bad.events[:1])))
     good = [sample for sample in run.samples if not any(weight.get("not_finite") for weight in sample.facts["weights"])]
     ruined = ruined_weights(run)
     if ruined:

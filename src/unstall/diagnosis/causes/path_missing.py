@@ -9,7 +9,8 @@ gives an empty data set, and some programs train on it without an error.
 How we know
 -----------
 The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies
-there under a similar name, and which environment variables the program asks for are not set. Where there was no error:
+there under a similar name, and which environment variables the program asks for are not set. `cv2.imread` gives None for a
+path that is not there: that is noted, and named where the program then ends on it. Where there was no error:
 a pattern matched nothing, the data set was empty, and the program ended without a single step.
 
 When this is wrong
@@ -24,11 +25,12 @@ missing.
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
+from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
+    ImageNotRead,
     LoopSeen,
     PathLooked,
     PatternMatchedNothing,
@@ -66,12 +68,29 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             do=(f"set it: export {variable}=…", "or give the program a default, and a message that names the variable"),
             where=user_line(error, folder),
         )
+    image = unread_image(journal, error)
+    if image is not None and not image.exists:
+        return _of_image(journal, error, image)
     told = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
     if told is None:
         return Clear("the error is about something else")
     path = missing_path(told) or ""
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
     return _found(error, path, looked, user_line(error, folder))
+
+
+def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
+    return of_unread_image(
+        journal,
+        error,
+        image,
+        f"There is no {image.path}. cv2.imread gives None for it, and no error; the program ended when it used that.",
+        ", which does not exist",
+        (
+            "correct the path: print the one that is read, and look where the files are",
+            "check what cv2.imread gives: if image is None: raise FileNotFoundError(path)",
+        ),
+    )
 
 
 def _unset_variable(error: ErrorRaised) -> str | None:

@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
+from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, PipelineBuilt, StepsEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
+
+MET_S = 5.0  # files are looked for when an error ends the program
 
 # (what decoders and readers say, what it means)
 _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -61,6 +63,7 @@ _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"UnpicklingError|pickle data was truncated"), "a pickled file is damaged"),
 )
+_DATA = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?|tfrecords?|record|np[yz]|h5|hdf5|zip|gz|tar|pkl|pickle|parquet)"
 _NODE = re.compile(r"\{\{node (?P<node>\w+)\}\}")
 _DECODERS = ("Decode", "ParseExample", "ParseSingleExample")
 
@@ -74,7 +77,24 @@ def examine(journal: Journal) -> Verdict:
             said = pattern.search(text)
             if said:
                 return _found(journal, error, text, said, meaning)
+    image = unread_image(journal, error)
+    if image is not None and image.exists:
+        return _of_image(journal, error, image)
     return Clear("the error is about something else")
+
+
+def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
+    return of_unread_image(
+        journal,
+        error,
+        image,
+        f"{image.path} is there, but no image that OpenCV can read: cv2.imread gives None for it, and no error.",
+        "",
+        (
+            "read every file once before training, and list those for which cv2.imread gives None",
+            "leave the damaged ones out or replace them",
+        ),
+    )
 
 
 def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str], meaning: str) -> Found:
@@ -109,15 +129,17 @@ def _line_of(text: str, said: re.Match[str]) -> str:
 
 
 def _file(journal: Journal, error: ErrorRaised) -> str | None:
-    """A file that the error names, else the one that the program opened last before it."""
+    """A file of data that the error names; else one that was open when it came, and that a variable holds, the innermost last;
+    else the only one that was open, or that a variable holds."""
     for text in texts(error):
-        named = re.search(
-            r"(?P<path>(?:/[\w.@%+-]+)+\.(?:jpe?g|png|gif|bmp|webp|tfrecords?|record|np[yz]|h5|hdf5|zip|gz|pkl))", text
-        )
+        named = re.search(rf"(?P<path>(?:/[\w.@%+-]+)+{_DATA})", text)
         if named:
             return named["path"]
-    met = [file for file in journal.of(FileMet) if file.at <= error.at]
-    return met[-1].path if met else None
+    met = [file for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and re.search(f"{_DATA}$", file.path)]
+    opened = list(dict.fromkeys(file.path for file in met if file.how == "open"))
+    held = list(dict.fromkeys(file.path for file in met if file.how != "open"))
+    both = [path for path in held if path in opened]
+    return both[-1] if both else opened[0] if len(opened) == 1 else held[-1] if held and not opened else None
 
 
 def _stage(journal: Journal, text: str, folder: str) -> str | None:

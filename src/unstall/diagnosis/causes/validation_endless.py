@@ -51,6 +51,7 @@ class Validation:
     source: InputDescribed
     groups: tuple[StepsEnded, ...]
     where: str | None
+    is_own_loop: bool = False
 
     @property
     def argument(self) -> str:
@@ -96,7 +97,8 @@ def _latest(journal: Journal) -> Validation | None:
         source = kept[-1]
     ended = next((event for event in journal.of(PhaseEnded) if event.phase == "validate" and event.at >= began.at), None)
     groups = tuple(group for group in journal.of(StepsEnded) if group.phase == "validate" and group.at >= began.at)
-    caller = fit.where if fit is not None and source.role == "validate" else source.where
+    is_own_loop = fit is not None and fit.api == "own_loop"
+    caller = fit.where if fit is not None and source.role == "validate" and not is_own_loop else source.where
     return Validation(
         began=began,
         seconds=ended.seconds if ended else max(0.0, journal.now - began.at),
@@ -105,6 +107,7 @@ def _latest(journal: Journal) -> Validation | None:
         source=source,
         groups=groups,
         where=short(caller, program_folder(journal)),
+        is_own_loop=is_own_loop,
     )
 
 
@@ -116,6 +119,8 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
     what = "Your validation generator loops for ever" if source.kind == "generator" else "Your validation data repeat for ever"
     per_pass = source.arguments.get("batches_per_pass")
     passes = validation.steps / per_pass if isinstance(per_pass, int) and per_pass else 0.0
+    if validation.is_own_loop:
+        return _in_own_loop(validation, passes)
     times = f", {passes:.1f} times through the data" if passes >= 1 else ""
     return Found(
         certainty=Certainty.CERTAIN,
@@ -130,6 +135,29 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
         do=(
             "leave repeat() (or `while True:`) out of the validation data",
             f"or give {validation.argument}: the number of samples divided by the batch size",
+        ),
+        where=validation.where,
+        effect=Effect.STOPS,
+    )
+
+
+def _in_own_loop(validation: Validation, passes: float) -> Verdict:
+    """It may be left by a `break`: so it has to have gone over its data more often than anybody wants."""
+    if passes < PASSES or validation.seconds < LEAST_TOTAL_S:
+        return Clear("the loop over the validation's data may yet be left")
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=(
+            f"Your validation data repeat for ever, and the loop over them goes on: {validation.steps:,} steps in "
+            f"{validation.seconds:.0f} s, {passes:.0f} times through the data. Nothing is trained meanwhile."
+        ),
+        evidence=(
+            Evidence("the validation's data set has no end", "endless", None, (validation.source,)),
+            _progress(validation),
+        ),
+        do=(
+            "leave repeat() out of the validation data",
+            "or loop over dataset.take(number of batches): the number of samples divided by the batch size",
         ),
         where=validation.where,
         effect=Effect.STOPS,
