@@ -42,7 +42,7 @@ def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
     """Watched from the start, or by the Guard or watch() in the specimen itself."""
     if specimen.workers > 1:
         return run_crew(specimen, keep)
-    with tempfile.TemporaryDirectory(prefix="unstall-bench-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset, story = Path(scratch, "home"), Path(scratch, "onset"), Path(scratch, "story.json")
         env = {**os.environ, "UNSTALL_HOME": str(home), "SPECIMEN_ONSET": str(onset), "TF_CPP_MIN_LOG_LEVEL": "2"}
         program = [sys.executable, str(specimen.path)]
@@ -58,7 +58,7 @@ def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
 
 
 def run_crew(specimen: Specimen, keep: Path | None) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="unstall-bench-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset = Path(scratch, "home"), Path(scratch, "onset")
         began = time.time()
         told, ended = crews.run(specimen, home, onset, GRACE_S)
@@ -94,7 +94,7 @@ def _run(program: list[str], env: dict[str, str], specimen: Specimen, home: Path
 
 
 def attach_one(specimen: Specimen) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="unstall-bench-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         onset, story = Path(scratch, "onset"), Path(scratch, "story.json")
         env = {**os.environ, "UNSTALL_HOME": scratch, "SPECIMEN_ONSET": str(onset), "TF_CPP_MIN_LOG_LEVEL": "2"}
         process = subprocess.Popen(

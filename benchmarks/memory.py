@@ -108,9 +108,11 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
 # --- measuring ---
 
 
-def measure(results: Results, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
+def measure(
+    results: Results, tasks: list[Case | Search], jobs: int, ends_at: float, of_card: float, kept_in: Path | None
+) -> None:
     with tempfile.TemporaryDirectory() as compiled, ThreadPoolExecutor(jobs) as pool:
-        machine = memory_measuring.Machine(Path(compiled), jobs)
+        machine = memory_measuring.Machine(kept_in or Path(compiled), of_card / jobs)
 
         def one(task: Case | Search) -> None:
             part = "largest" if isinstance(task, Search) else "measured"
@@ -154,6 +156,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations with this in their name")
     parser.add_argument("--backend", choices=("jax", "torch"), default="jax", help="to measure")
     parser.add_argument("--jobs", type=int, default=4, help="processes beside each other")
+    parser.add_argument("--of-card", type=float, default=0.92, help="the share of its memory that they may take together")
+    parser.add_argument("--compiled", type=Path, help="a folder that keeps what was compiled, for a run that is broken off")
     parser.add_argument("--most-seconds", type=float, default=1e9, help="nothing is begun after that")
     parser.add_argument("--again", action="store_true", help="forget what is in the file")
     parser.add_argument("--out", type=Path, default=OUT)
@@ -169,7 +173,7 @@ def main() -> None:
     if wishes.measure and wishes.backend == "torch":
         measure_torch(results, cases if wishes.tiny else of_torch(cases), wishes.jobs, ends_at)
     elif wishes.measure:
-        measure(results, tasks, wishes.jobs, ends_at)
+        measure(results, tasks, wishes.jobs, ends_at, wishes.of_card, wishes.compiled)
     show(results)
 
 

@@ -27,8 +27,8 @@ FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
 class Machine:
     """The card, and a folder where compiled steps lie from one process to the next."""
 
-    def __init__(self, compiled: Path, jobs: int) -> None:
-        self.compiled, self.jobs = compiled, jobs
+    def __init__(self, compiled: Path, share: float) -> None:
+        self.compiled, self.share = compiled, share  # of the card's memory, for each process
         self._memory_bytes: int | None = None
         self._kind = ""
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class Machine:
             self._compile(case)
 
     def _compile(self, case: Case) -> dict[str, Any]:
-        told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{0.92 / self.jobs:.4f}"})
+        told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{self.share:.4f}"})
         if "memory_bytes" in told:
             with self._lock:
                 self._memory_bytes, self._kind = told["memory_bytes"], told["device"]
