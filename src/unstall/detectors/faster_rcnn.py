@@ -26,7 +26,7 @@ from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.chance import Draw, uniform
 from unstall.detectors.parts.layers import Precision, precision
-from unstall.detectors.parts.matching import Matches, match
+from unstall.detectors.parts.matching import Matches, match, overlaps
 from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.proposals import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
@@ -234,7 +234,7 @@ class FasterRCNN(Detector):
         )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
-        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
+        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
         settings = self.settings
         return match(
             overlap, targets.mask, settings.anchor_foreground_iou, settings.anchor_background_iou, low_quality=True
@@ -260,7 +260,7 @@ class FasterRCNN(Detector):
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
         limit = settings.region_foreground_iou
-        matches = match(box.iou(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
+        matches = match(overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
         chance = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,

@@ -23,7 +23,7 @@ from unstall.detectors.parts.anchors import pyramid_anchors
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.chance import Draw
 from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, by_anchor, precision
-from unstall.detectors.parts.matching import Matches, match, of_matched
+from unstall.detectors.parts.matching import Matches, match, of_matched, overlaps
 from unstall.detectors.parts.nms import Detections, suppressed
 from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
 from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
@@ -202,7 +202,7 @@ class RetinaNet(Detector):
     def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
         """Each image's sums over its own objects, shared by the images."""
         settings = self.settings
-        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
+        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         matches = match(
             overlap, ops.cast(targets.mask, "bool"), settings.foreground_iou, settings.background_iou, low_quality=True
         )  # fmt: skip

@@ -23,7 +23,7 @@ from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.chance import Draw
 from unstall.detectors.parts.class_nms import suppressed_by_class
 from unstall.detectors.parts.layers import Conv, Keyed, Precision, by_anchor, precision
-from unstall.detectors.parts.matching import Matches, match_default_boxes, of_matched
+from unstall.detectors.parts.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
 from unstall.detectors.parts.nms import Detections
 from unstall.detectors.parts.resnet import Norms
@@ -264,7 +264,7 @@ class SSD(Detector):
         return {"class": objects, "box": objects}
 
     def matched(self, targets: Targets) -> Matches:
-        overlap = box.iou(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
+        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         return match_default_boxes(overlap, ops.cast(targets.mask, "bool"), self.settings.foreground_iou)
 
     def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
