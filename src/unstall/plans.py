@@ -114,6 +114,7 @@ class Plan:
     verify: Sign
     undo: Mapping[str, Any] = field(default_factory=dict)  # the same names, as they were
     from_step: int | None = None  # checkpoints after it are set aside; None: the newest is taken
+    wait_s: float = 0.0  # before the next worker begins
 
     def applied_to(self, settings: Settings) -> Settings:
         return changed(settings, self.change)

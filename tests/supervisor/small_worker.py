@@ -27,6 +27,7 @@ from unstall.runs import RunFolder, write_whole
 STEPS = 40
 SAVES_EVERY = 10
 STEP_S = 0.01
+OF_DEVICE = "RESOURCE_EXHAUSTED: out of memory"
 
 
 def main(run: RunFolder) -> int:
@@ -73,7 +74,7 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
 def end(run: RunFolder, fate: dict[str, Any], step: int, emit: Any) -> int:
     now = time.time()
     if fate.get("exit") == 76:
-        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message="RESOURCE_EXHAUSTED: out of memory"))
+        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message=fate.get("message", OF_DEVICE)))
     elif fate.get("exit") == 77:
         emit(UpdateSkipped(at=now, step=step, what="loss", rows=fate["rows"], in_a_row=fate["in_a_row"]))
     elif fate.get("exit") == 78:

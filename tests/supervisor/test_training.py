@@ -153,6 +153,20 @@ def test_out_of_memory_halves_what_is_computed_at_once_and_is_remembered() -> No
     assert "4 images are computed at once rather than 12" in said
 
 
+def test_memory_that_others_have_is_waited_for_and_whoever_wants_it_to_end_need_not_wait() -> None:
+    of_host = {"at": 12, "exit": 76, "message": "MemoryError: Unable to allocate 3.05 GiB"}
+    run = a_run(of_host, batch_size=1, input_threads=1, ahead_bytes=1)
+    with supervisor(run) as process:
+        wait_until(lambda: bool(whole(run).of(PlanMade)))
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 75, said
+    (plan,) = whole(run).of(PlanMade)
+    assert (plan.remedy, plan.change, len(lives(run))) == ("wait_for_memory", {}, 1)
+    code, said = supervised(run)  # whoever resumes it need not wait either
+    assert code == 0, said
+
+
 def test_a_divergence_goes_back_to_before_it_with_a_lower_rate() -> None:
     run = a_run({"at": 35, "exit": 78, "since": 18}, rate=0.1)
     code, said = supervised(run)

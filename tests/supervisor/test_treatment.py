@@ -145,14 +145,15 @@ def test_host_memory_is_first_that_of_the_input_and_then_that_of_the_step_and_th
         taken += plan.change
         settings = plan.applied_to(settings)
     assert taken == ["ahead_bytes", "input_threads", "ahead_bytes", "micro_batch"]
-    assert isinstance(plan, Plan) and plan.remedy == "resume_from_checkpoint"
+    assert isinstance(plan, Plan) and plan.remedy == "wait_for_memory"
 
 
-def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink_ends_the_run() -> None:
-    here = made("shrink_micro_batch", Kind.HOST_MEMORY, step=100)
+def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink_is_waited_for_and_then_ends_the_run() -> None:
+    smaller, waited = (made(remedy, Kind.HOST_MEMORY, step=100) for remedy in ("shrink_micro_batch", "wait_for_memory"))
     smallest = Settings(batch_size=1, input_threads=1, ahead_bytes=1)
-    met = replace(fault(Kind.HOST_MEMORY, began("cpu"), plans=(here, here)), settings=smallest)
-    assert isinstance(treat(met), NoHelp)
+    met = replace(fault(Kind.HOST_MEMORY, began("cpu"), plans=(smaller, smaller)), settings=smallest)
+    assert isinstance(plan := treat(met), Plan) and plan.wait_s > 0
+    assert isinstance(treat(replace(met, plans=(smaller, smaller, waited, waited, waited))), NoHelp)
 
 
 def test_repairs_have_a_most() -> None:

@@ -27,8 +27,7 @@ from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import ErrorRaised
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
 
-# Of memory last, when nothing of the run can be made smaller: another program may have had it, and be gone.
-TREATS = {Kind.STUCK: 1, Kind.DIED: 1, Kind.HOST_MEMORY: 3}
+TREATS = {Kind.STUCK: 1, Kind.DIED: 1}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
 MOST_TIMES_AT_ONE_PLACE = 2  # the third time at the same place it is no accident

@@ -141,7 +141,13 @@ class Course:
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
         self._tell(ward.lead, fault, chosen)
+        self._wait(ward, chosen.wait_s)
         return True
+
+    def _wait(self, ward: Ward, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.end_is_wanted(ward):
+            time.sleep(TICK_S)
 
     def _fault(self, ward: Ward) -> Fault | None:
         ward.finish()
@@ -254,6 +260,4 @@ class Course:
 def _made_again(plan: Plan, settings: Settings) -> Plan:
     """The plan with what undoes it as settings are now."""
     before = as_plain(settings)
-    return Plan(
-        plan.remedy, plan.verb, plan.change, plan.why, plan.verify, {name: before[name] for name in plan.change}, plan.from_step
-    )
+    return replace(plan, undo={name: before[name] for name in plan.change})
