@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.detectors.differentiating import Differentiating
+from tests.detectors.differentiating import Differentiating, slopes_of
 from tests.detectors.parts.drawing import SEEDS, array, plain_iou, some_examples
 from tests.detectors.seeded import BOXES, batch, set_weights
+from unstall.backends.devices import as_on_a_card
 from unstall.detectors import build
 from unstall.detectors.detector import Detector, Targets, shared
+from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.retinanet import three_sizes
 from unstall.training.fitting import Fitting
 
@@ -110,6 +112,23 @@ def box_distance(code: np.ndarray, anchor: np.ndarray, box: np.ndarray, kind: st
     union = area / (1 + shared)
     around = float((np.maximum(found[2:], box[2:]) - np.minimum(found[:2], box[:2])).prod())
     return 1 - shared + (around - union) / around
+
+
+def test_losses_that_are_computed_again_on_a_card_are_the_same_and_so_are_their_gradients() -> None:
+    given, raw = batch(PX, 6), tiny()(batch(PX, 6)["images"])
+    targets = Targets(given["boxes"], given["classes"], given["mask"])
+
+    def total(classes: list[Tensor]) -> Tensor:
+        terms = tiny().terms_of({**raw, "classes": classes}, targets)
+        return sum(term.total / term.count for term in terms.values())
+
+    values = [array(each) for each in raw["classes"]]
+    plain, slopes = slopes_of(total, values)
+    with as_on_a_card():
+        again, same = slopes_of(total, values)
+    assert again == pytest.approx(plain, rel=1e-6)
+    for one, other in zip(same, slopes, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-7)
 
 
 def test_what_stands_in_places_without_a_box_does_not_matter() -> None:

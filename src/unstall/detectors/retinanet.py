@@ -15,6 +15,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors import ranges
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.parts import boxes as box
@@ -215,18 +216,21 @@ class RetinaNet(Detector):
 
     def _class_sums(self, logits: list[Tensor], classes: Tensor, matches: Matches) -> Tensor:
         """Of each image, level by level: the outputs of all classes are most of a step's numbers, and are not copied together."""
-        settings = self.settings
         label = ops.where(matches.is_object, of_matched(ops.cast(classes, "int32"), matches) + 1, -1)
         counts = ops.cast(matches.is_object | matches.is_background, "float32")
-        numbers = ops.arange(self.outputs_per_anchor, dtype="int32")
+        # XLA would keep each loss's own slope in float32 for the way back, twice the outputs; they are sooner computed again.
+        summed = keras.remat(self._level_sums) if is_compiled_for_card() else self._level_sums
         begin, total = 0, 0.0
         for of_level in logits:
             end = begin + of_level.shape[1]
-            is_class = label[:, begin:end, None] == numbers
-            focal = losses.focal(of_level, is_class, settings.focal_alpha, settings.focal_gamma)
-            total = total + ops.sum(focal * counts[:, begin:end, None], axis=(1, 2))
+            total = total + summed(of_level, label[:, begin:end], counts[:, begin:end])
             begin = end
         return total
+
+    def _level_sums(self, logits: Tensor, label: Tensor, counts: Tensor) -> Tensor:
+        is_class = label[..., None] == ops.arange(self.outputs_per_anchor, dtype="int32")
+        focal = losses.focal(logits, is_class, self.settings.focal_alpha, self.settings.focal_gamma)
+        return ops.sum(focal * counts[..., None], axis=(1, 2))
 
     def _box_distance(self, codes: Tensor, wanted: Tensor, is_object: Tensor) -> Tensor:
         """0 where there is no object; what stands there is compared with its own anchor, so that its gradient is finite."""

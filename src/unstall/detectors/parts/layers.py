@@ -68,8 +68,10 @@ class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
         if not missing or self.compute_dtype == "float32":
             return super().call(x)
         kernel = ops.pad(self.kernel, ((0, 0), (0, 0), (0, 0), (0, missing)))
-        y = self._convolved(x, kernel)[..., : self.filters]
-        return y + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else y
+        y = self._convolved(x, kernel)
+        if self.use_bias:  # before the rest is cut off: its gradient is then summed up from what the kernel's is computed from
+            y = y + ops.reshape(ops.pad(self.bias, ((0, missing),)), (1, 1, 1, -1))
+        return y[..., : self.filters]
 
     def convolution_op(self, x: Tensor, kernel: Tensor) -> Tensor:
         """One of 1×1 is a product of matrices, and its gradients then are too: on a CPU, in float32, nearly twice as fast.

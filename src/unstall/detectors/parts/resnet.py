@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool, with_largest_maps
+from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool
 from unstall.detectors.parts.starts import he_normal
 
 RESNET50 = (3, 4, 6, 3)
@@ -89,13 +89,16 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
         ]
 
     def call(self, x: Tensor, training: bool | None = None) -> list[Tensor]:
-        x = with_largest_maps(self.stem, x, training, self.remat)
+        x = self._computed(self.stem, x, training)
         outputs = []
         for stage in self.layers_of_stage:
             for block in stage:
-                x = computed_again(block, x) if self.remat and training else block(x, training=training)
+                x = self._computed(block, x, training)
             outputs.append(x)
         return outputs
+
+    def _computed(self, part: keras.layers.Layer, x: Tensor, training: bool | None) -> Tensor:
+        return computed_again(part, x) if self.remat and training and part.trainable else part(x, training=training)
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the stem's norm goes with the stem. Frozen norms stay frozen."""
