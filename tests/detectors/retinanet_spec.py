@@ -115,17 +115,17 @@ def box_distance(code: np.ndarray, anchor: np.ndarray, box: np.ndarray, kind: st
 
 
 def test_losses_that_are_computed_again_on_a_card_are_the_same_and_so_are_their_gradients() -> None:
-    given, raw = batch(PX, 6), tiny()(batch(PX, 6)["images"])
+    given = batch(PX, 6)
+    raw = {name: [array(each) for each in outputs] for name, outputs in tiny()(given["images"]).items()}
     targets = Targets(given["boxes"], given["classes"], given["mask"])
 
     def total(classes: list[Tensor]) -> Tensor:
         terms = tiny().terms_of({**raw, "classes": classes}, targets)
         return sum(term.total / term.count for term in terms.values())
 
-    values = [array(each) for each in raw["classes"]]
-    plain, slopes = slopes_of(total, values)
+    plain, slopes = slopes_of(total, raw["classes"])
     with as_on_a_card():
-        again, same = slopes_of(total, values)
+        again, same = slopes_of(total, raw["classes"])
     assert again == pytest.approx(plain, rel=1e-6)
     for one, other in zip(same, slopes, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-7)
