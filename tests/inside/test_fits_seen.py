@@ -53,6 +53,24 @@ def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(told: Told) -> No
     assert all(loss >= 0 for loss in losses)
 
 
+AFTERWARDS = PARTS.add("""
+    model = model_of(4, 1)
+    model.compile("sgd", "mse")
+    model.fit(*data(640), batch_size=32, epochs=1, verbose=0)
+    model.evaluate(*data(640), batch_size=32, verbose=0)
+    for _ in range(3):
+        model.test_on_batch(*data(32))
+""")
+
+
+def test_an_evaluation_after_a_fit_is_no_training(told: Told) -> None:
+    """The same lines of Keras make the function that trains and the one that evaluates."""
+    journal = told.during(AFTERWARDS)
+    assert [fit.api for fit in journal.of(FitBegan)] == ["keras"]
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == 20
+
+
 EAGER = PARTS.add("""
     model = model_of(4, 4, 4, 1)
     model.compile("adam", "mse", run_eagerly=True)  # EAGER
