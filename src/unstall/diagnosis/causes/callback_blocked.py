@@ -10,7 +10,7 @@ How we know
 Nothing has moved for much longer than the run's history allows and the program uses next to no CPU. The thread that trains stands
 in the program's own code, called by the framework's list of callbacks, at the same line in every stack sample, and the kernel
 says that it has slept all the while. A callback that only sleeps for a time is none. One that waits for another process (a copy
-to a bucket, a score computed elsewhere) is given a minute: that process may be at work, and neither its CPU nor its stack says so.
+to a bucket, a score computed elsewhere) is given a minute: it may be at work, and neither its CPU nor its stack says so.
 
 When this is wrong
 ------------------
