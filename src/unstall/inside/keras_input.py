@@ -45,6 +45,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, *args: Any, **kwargs: Any) -> None:
+            _end_own_loop(probe)
             original(iterator, *args, **kwargs)
             if probe.active:
                 probe.extras["weighted"] = _is_weighted(kwargs)
@@ -78,6 +79,7 @@ def install_torch(module: ModuleType, probe: Probe) -> None:
 def install_tf_keras(module: ModuleType, probe: Probe) -> None:
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(handler: Any, *args: Any, **kwargs: Any) -> None:
+            _end_own_loop(probe)
             original(handler, *args, **kwargs)
             if probe.active and probe.fit_depth == 0:
                 _stamp_if_affordable(probe, handler, "_dataset")
@@ -98,18 +100,24 @@ def _is_weighted(given: dict[str, Any]) -> bool:
 def _stamp_if_affordable(probe: Probe, owner: Any, attribute: str) -> None:
     """A stamp costs some 20 ms once in each fit: nothing in an hour of training, much in a thousand fits of three steps each."""
     probe.input_stamp = None
-    if not _is_of_other_pass():  # nobody would read it, and the next fit would have to do without
+    if _pass() in ("fit", None):  # of another one nobody would read it, and the next fit would have to do without
         probe.shield.within_budget("input stamp", _stamp, probe, owner, attribute)
 
 
-def _is_of_other_pass() -> bool:
-    """Whether the input that is being made is that of an evaluation or a prediction."""
+def _pass() -> Optional[str]:
+    """What the input that is being made is for: `fit`, `evaluate` or `predict`; None if that is not seen."""
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.endswith(TRAINERS) and frame.f_code.co_name in ("fit", "evaluate", "predict"):
-            return frame.f_code.co_name != "fit"
+            return frame.f_code.co_name
         frame = frame.f_back
-    return False
+    return None
+
+
+def _end_own_loop(probe: Probe) -> None:
+    """One's own loop is over when fit is called: else what is made for the fit would count as the loop's validation."""
+    if probe.active and probe.close_loop is not None and _pass() == "fit":
+        probe.shield.call("own loop", probe.close_loop)
 
 
 def _stamp(probe: Probe, owner: Any, attribute: str) -> None:
