@@ -194,3 +194,38 @@ def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: Told)
     assert draws["seconds"] > 0.029 * draws["timed"] and draws["cpu_s"] > 0.2 * draws["seconds"] > sleeps["cpu_s"]
     scores = next(row for row in timed.callbacks if (row["name"], row["hook"]) == ("Scores", "on_epoch_end"))
     assert scores["seconds"] < 0.5 * draws["seconds"]  # its evaluation is told apart
+
+
+# --- before and after a fit ---
+
+AFTERWARDS = PARTS.add("""
+    model = model_of(4, 1)
+    model.compile("sgd", "mse")
+    model.fit(*data(640), batch_size=32, epochs=1, verbose=0)
+    model.evaluate(*data(640), batch_size=32, verbose=0)
+    for _ in range(3):
+        model.test_on_batch(*data(32))
+""")
+
+
+def test_an_evaluation_after_a_fit_is_no_training(told: Told) -> None:
+    """The same lines of Keras make the function that trains and the one that evaluates."""
+    journal = told.during(AFTERWARDS)
+    assert [fit.api for fit in journal.of(FitBegan)] == ["keras"]
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == 20
+
+
+AFTER_A_LOOP = PARTS.add("""
+    model = model_of(1)
+    model.compile("sgd", "mse")
+    for _ in range(5):
+        model.train_on_batch(*data(32))
+    model.fit(tf.data.Dataset.from_tensor_slices(data(320)).batch(32), epochs=1, verbose=0)
+""")
+
+
+def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(told: Told) -> None:
+    journal = told.during(AFTER_A_LOOP)
+    assert [fit.api for fit in journal.of(FitBegan)] == ["own_loop", "keras"]
+    assert [(described.kind, described.role) for described in journal.of(InputDescribed)] == [("tf.data", "train")]

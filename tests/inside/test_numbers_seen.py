@@ -5,6 +5,7 @@ One program for each backend, which trains several models after each other; a te
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -57,7 +58,15 @@ import tensorflow as tf
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(32).map(lambda a, b: (a * 100.0, b)).prefetch(2)
 model = keras.Sequential([keras.Input((12,)), layers.Dense(4, activation="softmax")])
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+other_x, other_y = np.zeros((320, 12), "float32"), np.zeros(320, "int64")
+model.evaluate(other_x, other_y, verbose=0)
+model.predict(other_x, verbose=0)
 model.fit(dataset, epochs=3, verbose=0)
+"""
+WEIGHTED = """
+model = keras.Sequential([keras.Input((12,)), layers.Dense(4, activation="softmax")])
+model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+model.fit(x, y, batch_size=32, class_weight={0: 1.0, 1: 5.0, 2: 1.0, 3: 0.2}, epochs=1, verbose=0)
 """
 OWN_MODEL = """
 class Classifier(keras.Model):
@@ -120,7 +129,7 @@ def told(folder: Path, backend: str, *sources: str) -> Told:
 @pytest.fixture
 def trained(tmp_path_factory: pytest.TempPathFactory, backend: str) -> Told:
     """The loss that broke comes last, as nothing is healthy after it. JAX gives a loss no values to look at."""
-    sources = (FIT, TF_DATA, BROKEN) if backend == "jax" else (FIT, TF_DATA, OWN_MODEL, BROKEN)
+    sources = (FIT, TF_DATA, WEIGHTED, BROKEN) if backend == "jax" else (FIT, TF_DATA, WEIGHTED, OWN_MODEL, BROKEN)
     return told(tmp_path_factory.getbasetemp(), backend, *sources)
 
 
@@ -164,7 +173,20 @@ def test_batches_of_tf_data(trained: Told) -> None:
     journal = trained.journals[TF_DATA]
     inputs = [facts for event in journal.of(BatchSampled) for facts in event.facts["arrays"] if facts["role"] == "x"]
     assert inputs
-    assert 50 < inputs[0]["rms"] < 200, "as the map made them, not as they lay in the file"
+    assert all(50 < facts["rms"] < 200 for facts in inputs), "as the map made them; not those that were only predicted before"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_level_of_guessing_is_that_of_this_fit(trained: Told) -> None:
+    """Not by the labels of an evaluation before it, and none where weights decide what guessing gives."""
+    levels = {source: _levels(journal) for source, journal in trained.journals.items()}
+    assert levels[FIT] == [pytest.approx(math.log(4), abs=0.01)]
+    assert levels[TF_DATA][:1] == [pytest.approx(math.log(4))]
+    assert levels[WEIGHTED] == []
+
+
+def _levels(journal: Journal) -> list[float]:
+    return [event.facts["level"] for event in journal.of(LoopSeen) if event.facts["kind"] == "guessing"]
 
 
 @pytest.mark.parametrize("backend", [BACKENDS[0], BACKENDS[2], BACKENDS[3]])

@@ -46,6 +46,10 @@ def batches():
             for number in range(3):
                 work()
         return 5
+
+    def quick():
+        with lock:
+            with locks["a"]: work_at_once()
 """
 
 
@@ -74,6 +78,7 @@ def line_of(text: str, nth: int = 0) -> int:
         ("self.after()", 0, [], ["locks['a']"]),
         ("yield from", 0, [], ["lock"]),
         ("return 5", 0, [], []),
+        ("work_at_once()", 0, ["locks['a']"], ["lock", "locks['a']"]),
     ],
 )
 def test_locks_taken_and_held_at_a_line(program: str, text: str, nth: int, awaits: list[str], holds: list[str]) -> None:
@@ -81,6 +86,7 @@ def test_locks_taken_and_held_at_a_line(program: str, text: str, nth: int, await
     assert event is not None
     assert event.awaits == awaits
     assert sorted(event.holds) == sorted(holds)
+    assert event.either == [name for name in awaits if name in holds], "one that is taken and held in the same line"
 
 
 def test_the_function_and_whether_it_is_a_generator(program: str) -> None:

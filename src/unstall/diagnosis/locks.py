@@ -55,7 +55,7 @@ def as_waiter(stall: Stall, still: Still) -> Waiter | None:
         return None
     source = stall.source(users[0]["file"], users[0]["line"])
     wants = tuple(_lock(name, users[0]) for name in source.awaits) if source else ()
-    return Waiter(still, users[0], wants, tuple(holdings(stall, still.thread)))
+    return Waiter(still, users[0], wants, _held_meanwhile(stall, still.thread, users[0]))
 
 
 def is_taking_a_lock(stall: Stall, still: Still) -> bool:
@@ -83,6 +83,16 @@ def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
         source = stall.source(frame["file"], frame["line"])
         for name in source.holds if source else ():
             yield Holding(_lock(name, frame), frame, thread)
+
+
+def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[Holding, ...]:
+    """The locks that a thread holds while it takes another: not those of `with lock: work()`, whose work has not begun."""
+    held = list(holdings(stall, thread))
+    source = stall.source(taking["file"], taking["line"])
+    for name in source.either if source else ():
+        not_yet = [each for each in held if each.frame is taking and each.lock.name == name]
+        held = [each for each in held if not not_yet or each is not not_yet[-1]]
+    return tuple(held)
 
 
 def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[Holding]:

@@ -71,8 +71,7 @@ class Course:
         self.batches = journal.since(BatchSampled, fit.at)
         broke = facts(journal, "not_finite", fit.at)
         self.broke: LoopSeen | None = broke[0] if broke else None
-        levels = facts(journal, "guessing")
-        self.level_event = levels[-1] if levels else None
+        self.level_event = guessing_level(journal, fit)
         self.takes_turns = bool(facts(journal, "turns"))
 
     def _is_of_fit(self, event: ModelDescribed) -> bool:
@@ -175,6 +174,26 @@ class Course:
                 elif infinite:
                     before.pop(weight["name"], None)
         return found
+
+
+def guessing_level(journal: Journal, fit: FitBegan) -> LoopSeen | None:
+    """The loss that guessing gives in this fit; None where it is not known, or hangs on weights that come with the batches."""
+    told = facts(journal, "guessing", _since(journal, fit))
+    weights = [facts for event in journal.since(BatchSampled, fit.at) for facts in event.facts["arrays"] if _is_weight(facts)]
+    return told[-1] if told and not weights else None
+
+
+def _since(journal: Journal, fit: FitBegan) -> float:
+    """A level told before that is another fit's; one's own loop may begin anew and is told of once."""
+    if fit.api != "own_loop":
+        return fit.at
+    begun = journal.of(FitBegan)
+    others = [index for index, each in enumerate(begun) if each.api != "own_loop"]
+    return begun[others[-1] + 1].at if others else 0.0
+
+
+def _is_weight(facts: dict[str, Any]) -> bool:
+    return facts["role"] == "weight" and not facts.get("min") == facts.get("max") == 1
 
 
 def course(journal: Journal) -> Course | None:

@@ -61,6 +61,10 @@ class BatchFacts:
         if described:
             self._tell("arrays", described, None)
 
+    def other_pass_began(self) -> None:
+        self._given = []
+        self.probe.extras.pop("tap", None)
+
     def fit_ended(self) -> None:
         self._tap = None  # it keeps a batch alive
         self._shapes.tell()
@@ -181,6 +185,7 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
         probe.on_fit.append(facts.fit_began)
         probe.on_step.append(facts.step_ended)
         probe.on_fit_end.append(facts.fit_ended)
+        probe.on_other_pass.append(facts.other_pass_began)
         probe.on_batch = facts.batch_passed
         probe.extras["on arrays"] = [facts.arrays_given]
         loop_of(probe).on_batch.append(lambda iterator, batch: facts.batch_passed(batch))

@@ -75,6 +75,8 @@ class Guessing:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self.labels = Labels()
+        self._given: Optional[Labels] = None  # of the arrays for the fit that may be about to begin
+        self._of_keras = False  # what is known is of a fit, not of one's own loop
         self._batches = 0
         self._kind = ""
         self._classes: Optional[int] = None
@@ -84,7 +86,11 @@ class Guessing:
         self._told = None
         if model is None:
             return
+        self._of_keras = True
+        self.labels, self._given = self._given or Labels(), None
         self._kind, self._classes = "", None
+        if self._probe.extras.get("weighted"):
+            return  # what guessing gives then hangs on the weights
         loss = getattr(model, "loss", None)
         name = (
             (loss if isinstance(loss, str) else getattr(loss, "__name__", None) or type(loss).__name__).replace("_", "").lower()
@@ -100,6 +106,21 @@ class Guessing:
         units = shape[-1] if isinstance(shape, tuple) and shape and isinstance(shape[-1], int) else None
         self._classes = 2 if self._kind == "binary" else units
         self.tell()
+
+    def given(self, labels: Any) -> None:
+        """Arrays: for a fit, or for something else."""
+        self._given = Labels()
+        if hasattr(labels, "dtype") and hasattr(labels, "strides"):
+            self._given.add(labels[:: max(1, len(labels) // MOST_LABELS)])
+
+    def other_pass_began(self) -> None:
+        self._given = None
+
+    def fit_ended(self) -> None:
+        """A loop of one's own that comes after a fit has labels and a loss of its own."""
+        if self._of_keras:
+            self._of_keras = False
+            self.labels, self._kind, self._classes = Labels(), "", None
 
     def entropy_seen(self, classes: int) -> None:
         """One's own loop computes a cross-entropy over so many classes."""
@@ -148,6 +169,8 @@ def guessing_of(probe: Probe) -> Guessing:
     if guessing is None:
         guessing = probe.extras["guessing"] = Guessing(probe)
         probe.on_fit.append(guessing.fit_began)
+        probe.on_fit_end.append(guessing.fit_ended)
+        probe.on_other_pass.append(guessing.other_pass_began)
         loop = loop_of(probe)
         loop.on_batch.append(guessing.fetched)
         loop.on_first_loss.append(lambda loss: _see_loss(guessing, loss))
@@ -178,16 +201,11 @@ def install_arrays(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.array_data_adapter"""
     guessing = guessing_of(probe)
 
-    def see(labels: Any) -> None:
-        guessing.labels = Labels()
-        if hasattr(labels, "dtype") and hasattr(labels, "strides"):
-            guessing.labels.add(labels[:: max(1, len(labels) // MOST_LABELS)])
-
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, x: Any, y: Any = None, *args: Any, **kwargs: Any) -> None:
             original(adapter, x, y, *args, **kwargs)
             if probe.active and probe.fit_depth == 0 and y is not None:
-                probe.shield.call("labels", see, y)
+                probe.shield.call("labels", guessing.given, y)
             for listen in probe.extras.get("on arrays", ()) if probe.active else ():
                 probe.shield.call("batch facts", listen, x, y)
 

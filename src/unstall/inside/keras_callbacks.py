@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, Optional
 
 from unstall.inside.callback_times import EACH_BATCH, LONG_S, CallbackTimes
+from unstall.inside.keras_input import TRAINERS
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import EACH_STEP_UP_TO, Probe
@@ -32,9 +33,6 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
 
 REST_S = 0.05  # steps that follow the last one sooner than this are only counted, and told together with the next
-
-
-_TRAINERS = ("/trainer.py", "/engine/training.py")  # of Keras, for each backend, and of tf_keras
 
 
 class _Follower:
@@ -222,6 +220,7 @@ class _Follower:
     # --- validation and prediction ---
 
     def test_begin(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.other_pass_began()
         self.probe.phase_began("validate")
         if self.is_between_steps:  # a callback evaluates after a batch
             self.losses.clear()
@@ -232,6 +231,7 @@ class _Follower:
         self.probe.phase_ended("validate")
 
     def predict_begin(self, callbacks: Any, logs: Any = None) -> None:
+        self.probe.other_pass_began()
         self.probe.phase_began("predict")
 
     def predict_end(self, callbacks: Any, logs: Any = None) -> None:
@@ -253,7 +253,7 @@ def _fits_on_the_stack() -> int:
     count = 0
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
-        count += frame.f_code.co_name == "fit" and frame.f_code.co_filename.endswith(_TRAINERS)
+        count += frame.f_code.co_name == "fit" and frame.f_code.co_filename.endswith(TRAINERS)
         frame = frame.f_back
     return count
 

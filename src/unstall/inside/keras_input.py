@@ -36,6 +36,7 @@ KINDS = {
     "TensorLikeDataAdapter": "arrays",
     "KerasSequenceAdapter": "PyDataset",
 }
+TRAINERS = ("/trainer.py", "/engine/training.py")  # of Keras, for each backend, and of tf_keras
 INFINITE = -1  # as TensorFlow counts the batches of a data set that repeats for ever
 
 
@@ -44,8 +45,10 @@ def install(module: ModuleType, probe: Probe) -> None:
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, *args: Any, **kwargs: Any) -> None:
+            _end_own_loop(probe)
             original(iterator, *args, **kwargs)
             if probe.active:
+                probe.extras["weighted"] = _is_weighted(kwargs)
                 probe.shield.call("input description", _describe, probe, iterator)
 
         return __init__
@@ -76,10 +79,12 @@ def install_torch(module: ModuleType, probe: Probe) -> None:
 def install_tf_keras(module: ModuleType, probe: Probe) -> None:
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(handler: Any, *args: Any, **kwargs: Any) -> None:
+            _end_own_loop(probe)
             original(handler, *args, **kwargs)
             if probe.active and probe.fit_depth == 0:
                 _stamp_if_affordable(probe, handler, "_dataset")
             if probe.active:
+                probe.extras["weighted"] = _is_weighted(kwargs)
                 probe.shield.call("input description", _describe, probe, handler)
 
         return __init__
@@ -87,10 +92,32 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
     wrap(module.DataHandler, "__init__", make)
 
 
+def _is_weighted(given: dict[str, Any]) -> bool:
+    """Whether some examples count for more than others, by what fit was told. (Weights may come with the batches, too.)"""
+    return given.get("class_weight") is not None or given.get("sample_weight") is not None
+
+
 def _stamp_if_affordable(probe: Probe, owner: Any, attribute: str) -> None:
     """A stamp costs some 20 ms once in each fit: nothing in an hour of training, much in a thousand fits of three steps each."""
     probe.input_stamp = None
-    probe.shield.within_budget("input stamp", _stamp, probe, owner, attribute)
+    if _pass() in ("fit", None):  # of another one nobody would read it, and the next fit would have to do without
+        probe.shield.within_budget("input stamp", _stamp, probe, owner, attribute)
+
+
+def _pass() -> Optional[str]:
+    """What the input that is being made is for: `fit`, `evaluate` or `predict`; None if that is not seen."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(TRAINERS) and frame.f_code.co_name in ("fit", "evaluate", "predict"):
+            return frame.f_code.co_name
+        frame = frame.f_back
+    return None
+
+
+def _end_own_loop(probe: Probe) -> None:
+    """One's own loop is over when fit is called: else what is made for the fit would count as the loop's validation."""
+    if probe.active and probe.close_loop is not None and _pass() == "fit":
+        probe.shield.call("own loop", probe.close_loop)
 
 
 def _stamp(probe: Probe, owner: Any, attribute: str) -> None:

@@ -22,6 +22,7 @@ MOST_LOOKS = 2  # at each loss
 MOST_LOSSES = 40
 LARGEST = 1_000_000  # elements
 _PASSING = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient"})
+_PRODUCTS = frozenset({"MatMul", "BatchMatMulV2", "Einsum"})
 _LOOKS = "_unstall_looks"
 
 
@@ -61,12 +62,24 @@ def _made_by(tensor: Any) -> Optional[str]:
     tf = sys.modules.get("tensorflow")
     if tf is None or not isinstance(tensor, tf.Tensor) or hasattr(tensor, "_numpy"):
         return None
+    operation = _maker(tensor)
+    if operation is None or (operation.type in _PRODUCTS and _mixes_shares(operation)):
+        return None
+    return str(operation.type)
+
+
+def _maker(tensor: Any) -> Any:
     for _ in range(6):
         operation = tensor.op
         if operation.type not in _PASSING or not operation.inputs:
-            return str(operation.type)
+            return operation
         tensor = operation.inputs[0]
     return None
+
+
+def _mixes_shares(product: Any) -> bool:
+    """Shares times a matrix may be shares again: experts that are mixed, or labels that are known to be mistaken for others."""
+    return any(getattr(_maker(factor), "type", "") == "Softmax" for factor in product.inputs)
 
 
 def _values(tensor: Any) -> dict[str, Any]:

@@ -24,14 +24,15 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-def flat(model: Any, most: int = MOST_LAYERS) -> list[Any]:
-    """All layers, those of models inside the model too, in the order of their use where Keras knows it."""
+def flat(model: Any, most: int = MOST_LAYERS, operations: bool = False) -> list[Any]:
+    """All layers, those of models inside the model too, in the order of their use where Keras knows it. With the operations
+    between them (`inputs / 255`), which are no layers, if asked for."""
     found: list[Any] = []
 
     def add(layer: Any, depth: int) -> None:
         if len(found) >= most or depth > DEEPEST:
             return
-        inner = getattr(layer, "layers", None)
+        inner = (getattr(layer, "operations", None) if operations else None) or getattr(layer, "layers", None)
         if inner and isinstance(inner, (list, tuple)):
             for part in inner:
                 add(part, depth + 1)
@@ -60,11 +61,11 @@ def has_normalisation(model: Any) -> bool:
 
 
 def entry(model: Any) -> Optional[list[str]]:
-    """The classes of the layers that an input passes up to the first that has weights to train; None where not known."""
+    """The classes of what an input passes up to the first layer that has weights to train; None where not known."""
     if not is_ordered(model) or len(getattr(model, "inputs", None) or [0]) != 1:
         return None
     passed: list[str] = []
-    for layer in flat(model):
+    for layer in flat(model, operations=True):
         name = type(layer).__name__
         if name == "InputLayer":
             continue

@@ -27,6 +27,7 @@ READ_LOSS_EVERY_S = 0.1
 ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
 FOREIGN_BATCHES = 2  # so many batches from another data set without a training step: a validation
 _ATTRIBUTE = "_unstall_record"
+_TRAINS = "_unstall_trains"
 _TOKEN = "_unstall_token"
 _NONE = object()
 
@@ -255,8 +256,9 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
         function.__dict__[_ATTRIBUTE] = record
         return record
 
-    def ended(record: TracedFunction, began: float, result: Any) -> None:
-        if record in loop.trainers:
+    def ended(function: Any, record: TracedFunction, began: float, result: Any) -> None:
+        # The record is that of the code, and the same lines of Keras make the function that trains and the one that evaluates.
+        if _TRAINS in function.__dict__:
             batches = record.graph_loop.take() if record.graph_loop is not None else None
             if batches is None or batches[0] > 0:
                 loop.trained(record, began, lambda: loss_in(result, record), batches=batches)
@@ -277,13 +279,16 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
                 return original(function, *args, **kwds)
             record.calls += 1
             stack.append(record)
+            gradients = loop.gradients_traced
             began = time.monotonic()
             try:
                 result = original(function, *args, **kwds)
             finally:
                 stack.clear()
+            if loop.gradients_traced > gradients:
+                function.__dict__[_TRAINS] = True
             if loop.is_open or probe.fit_depth == 0:  # within a fit, its own hooks count the steps
-                call("functions", ended, record, began, result)
+                call("functions", ended, function, record, began, result)
             return result
 
         return __call__

@@ -64,6 +64,7 @@ class Probe:
         self.wants_next_step = False
         self.on_fit: list[Callable[[Any], None]] = []
         self.on_fit_end: list[Callable[[], None]] = []
+        self.on_other_pass: list[Callable[[], None]] = []  # an evaluation or a prediction that is no part of a fit
         self.last_losses: list[Any] = []  # of the steps that have just ended, unread: reading one may wait for the device
         self.read_loss: Optional[Callable[[], tuple[Optional[float], int]]] = None  # its value, its age in steps
         self.settle: Optional[Callable[[], None]] = None  # accounts for steps that were only counted up to now
@@ -126,6 +127,12 @@ class Probe:
     @property
     def phase(self) -> str:
         return self.phases[-1][0] if self.phases else ""
+
+    def other_pass_began(self) -> None:
+        """What the program has given for it must not be taken for what the next fit is given."""
+        if self.fit_depth == 0:
+            for hook in self.on_other_pass:
+                self.shield.call(getattr(hook, "__name__", "other pass"), hook)
 
     # --- a fit ---
 

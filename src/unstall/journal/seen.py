@@ -107,6 +107,7 @@ class SourceRead(Event):
     is_generator: bool = False
     awaits: list[str] = field(default_factory=list)  # locks that this very line takes
     holds: list[str] = field(default_factory=list)  # locks taken around it, in the same function
+    either: list[str] = field(default_factory=list)  # locks among both: `with lock: work()` takes and holds in one line
     loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
 
 

@@ -51,6 +51,7 @@ def read_line(file: str, line: int) -> SourceRead | None:
         is_generator=any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)),
         awaits=_taken_at(function, line),
         holds=_held_at(function, line),
+        either=_in_one_line(function, line),
         loop=_loop_around(function, line),
     )
 
@@ -97,7 +98,23 @@ def _taken_at(function: _Function, line: int) -> list[str]:
             taken += [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
         elif (name := _method_of(node, "acquire")) is not None and _on_line(node, line):
             taken.append(name)
-    return taken
+    return taken + _in_one_line(function, line)
+
+
+def _in_one_line(function: _Function, line: int) -> list[str]:
+    """The locks of a `with` whose body stands in the same line: a thread there may still be taking them, or be in the body."""
+    return [
+        name
+        for node in _own_nodes(function)
+        if isinstance(node, ast.With) and node.lineno <= line == node.body[0].lineno == _last_line(node.items)
+        for item in node.items
+        if (name := _lock_name(item.context_expr)) is not None
+    ]
+
+
+def _last_line(items: list[ast.withitem]) -> int:
+    last = items[-1].optional_vars or items[-1].context_expr
+    return last.end_lineno or last.lineno
 
 
 def _held_at(function: _Function, line: int) -> list[str]:

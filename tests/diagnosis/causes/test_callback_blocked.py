@@ -69,6 +69,17 @@ def test_clear_where_the_callback_only_sleeps_or_the_input_is_what_stands() -> N
     assert isinstance(callback_blocked.examine(stall_with(*(stacks(fetches, at=at) for at in (109, 110, 111)))), Clear)
 
 
+def test_a_process_that_it_waits_for_is_given_a_minute() -> None:
+    """A copy to a bucket by a program of its own uses no CPU here, and ends."""
+    copies = fit(py(f"{PYTHON_LIB}/subprocess.py", "wait", 1264), py("keep.py", "on_epoch_end", 30))
+    samples = [stacks(copies, at=at) for at in (109, 110, 111)]
+    assert isinstance(callback_blocked.examine(stall_with(*samples)), Clear)
+    idle = [host(at, 0.0) for at in range(112, 162)]
+    verdict = callback_blocked.examine(journal(*stall_with(*samples).all(), *idle, now=162))
+    assert isinstance(verdict, Found)
+    assert "waits for another process in on_epoch_end at keep.py:30" in verdict.summary
+
+
 def test_clear_without_a_stall_and_unknown_without_stacks() -> None:
     assert isinstance(callback_blocked.examine(journal(started(), steps(0, 50, at=10), now=20)), Clear)
     assert isinstance(callback_blocked.examine(stall_with()), Unknown)

@@ -49,7 +49,16 @@ def test_clear_when_it_learns_with_raw_inputs() -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [["Rescaling", "Conv2D"], ["Normalization"], ["BatchNormalization"], ["Embedding"], ["Flatten", ""], None]
+    "entry",
+    [
+        ["Rescaling", "Conv2D"],
+        ["Cast", "TrueDivide", "Conv2D"],
+        ["Normalization"],
+        ["BatchNormalization"],
+        ["Embedding"],
+        ["Flatten", ""],
+        None,
+    ],
 )
 def test_clear_when_something_stands_before_the_first_layer(entry: list[str] | None) -> None:
     assert isinstance(verdict_of(PIXELS, START, stuck(2.302), entry=entry), Clear)
@@ -57,6 +66,7 @@ def test_clear_when_something_stands_before_the_first_layer(entry: list[str] | N
 
 def test_found_through_layers_that_pass_values_on() -> None:
     assert isinstance(verdict_of(PIXELS, START, stuck(2.302), entry=["RandomFlip", "Flatten", "Dense"]), Found)
+    assert isinstance(verdict_of(PIXELS, START, stuck(2.302), entry=["Cast", "Conv2D"]), Found)
 
 
 def test_clear_when_the_first_weights_are_drawn_for_such_inputs() -> None:

@@ -39,6 +39,29 @@ def test_found_where_two_threads_each_hold_what_the_other_wants() -> None:
     assert "generator_blocked" in root.followed_by
 
 
+def test_found_where_the_body_of_the_with_stands_in_the_same_line() -> None:
+    """`with self.index_lock: index.clear()`: it does not hold yet what it takes there."""
+    lines = [
+        source(
+            "loader.py", 50, awaits=["self.index_lock"], holds=["self.cache_lock", "self.index_lock"], either=["self.index_lock"]
+        ),
+        source(
+            "loader.py", 43, awaits=["self.cache_lock"], holds=["self.index_lock", "self.cache_lock"], either=["self.cache_lock"]
+        ),
+    ]
+    verdict = lock_deadlock.examine(stuck(*three(FIT, generator(), refresher()), *lines, ASLEEP))
+    assert isinstance(verdict, Found)
+    assert "2 threads wait for each other's locks" in verdict.summary
+    assert "refresher holds self.index_lock and waits for self.cache_lock" in verdict.summary
+
+
+def test_found_where_the_same_lock_is_taken_again_in_one_line() -> None:
+    again = source("loader.py", 50, awaits=["self.lock"], holds=["self.lock", "self.lock"], either=["self.lock"])
+    verdict = lock_deadlock.examine(stuck(*three(FIT, generator()), again, ASLEEP))
+    assert isinstance(verdict, Found)
+    assert "although it holds it already" in verdict.summary
+
+
 def test_found_where_a_thread_wants_what_it_holds() -> None:
     callback = main(
         py("best.py", "Best.restore", 35),

@@ -4,6 +4,7 @@ import math
 
 from tests.diagnosis.builders import journal, started, steps
 from tests.diagnosis.loop_builders import fit, inside, seen, weights
+from tests.diagnosis.number_builders import array, batch
 from unstall.diagnosis.causes import loss_not_falling
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event, StepsEnded
@@ -65,6 +66,28 @@ def test_clear_too_early() -> None:
 def test_clear_when_weights_do_not_change() -> None:
     frozen = journal(started(), inside(), fit(), weights(5, 100, unchanged=("a",)), *losses(*flat()), guessing())
     assert isinstance(loss_not_falling.examine(frozen), Clear)
+
+
+def test_unknown_when_the_level_is_that_of_an_earlier_fit() -> None:
+    """The loss of this one may be of another kind altogether."""
+    earlier = journal(started(), inside(), fit(0.2), seen("guessing", 0.5, loss="classes", level=LEVEL, labels=99, classes=6))
+    later = journal(*earlier.all(), fit(), weights(5, 100, changed=("a",)), *losses(*flat()))
+    assert isinstance(loss_not_falling.examine(later), Unknown)
+
+
+def test_found_in_ones_own_loop_that_begins_anew() -> None:
+    """It is told of once, not at each begin."""
+    events = (fit(0.2, api="own_loop"), seen("guessing", 0.5, loss="classes", level=LEVEL, labels=99, classes=6))
+    later = (fit(api="own_loop"), weights(5, 100, changed=("a",)), *losses(*flat()))
+    assert isinstance(loss_not_falling.examine(journal(started(), inside(), *events, *later)), Found)
+    after_a_fit = (fit(0.1), seen("guessing", 0.15, loss="classes", level=LEVEL, labels=99, classes=6), fit(0.2, api="own_loop"))
+    assert isinstance(loss_not_falling.examine(journal(started(), inside(), *after_a_fit, *later)), Unknown)
+
+
+def test_unknown_when_weights_come_with_the_batches() -> None:
+    """What guessing gives then hangs on the weights; weights of 1 are none."""
+    assert isinstance(run(flat(), guessing(), batch(array("weight", min=0.2, max=5.0))), Unknown)
+    assert isinstance(run(flat(), guessing(), batch(array("weight", min=1.0, max=1.0))), Found)
 
 
 def test_unknown_without_the_level_of_guessing() -> None:

@@ -9,7 +9,8 @@ How we know
 -----------
 Nothing has moved for much longer than the run's history allows and the program uses next to no CPU. The thread that trains stands
 in the program's own code, called by the framework's list of callbacks, at the same line in every stack sample, and the kernel
-says that it has slept all the while. A callback that only sleeps for a time is none.
+says that it has slept all the while. A callback that only sleeps for a time is none. One that waits for another process (a copy
+to a bucket, a score computed elsewhere) is given a minute: it may be at work, and neither its CPU nor its stack says so.
 
 When this is wrong
 ------------------
@@ -35,6 +36,8 @@ from unstall.journal.reader import Journal
 # Files of the frameworks that call the user's callbacks.
 _MACHINERY = ("/keras/src/callbacks/", "/tf_keras/src/callbacks.py")
 _MEANT = ("a sleep to end",)
+_PROCESSES = ("another process", "another process to end", "a process to end")
+PROCESS_S = 60.0  # that another process is waited for before it counts as blocked
 
 
 def examine(journal: Journal) -> Verdict:
@@ -43,8 +46,12 @@ def examine(journal: Journal) -> Verdict:
         return stall
     for still in stall.still():
         frames = callback_frames(still.thread)
-        if frames and still.is_main and not is_meant(waits_for(still.thread, still.call)):
-            return _found(journal, stall, still, frames)
+        awaits = waits_for(still.thread, still.call)
+        if not frames or not still.is_main or is_meant(awaits):
+            continue
+        if awaits in _PROCESSES and stall.seconds < PROCESS_S:
+            return Clear("a callback waits for another process, which may be at work")
+        return _found(journal, stall, still, frames)
     return Clear("no callback of the program's own stands still")
 
 

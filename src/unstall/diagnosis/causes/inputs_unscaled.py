@@ -51,7 +51,7 @@ _PASSING = frozenset({
     "Flatten", "Reshape", "Permute", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "Cropping1D", "Cropping2D", "Dropout",
     "SpatialDropout1D", "SpatialDropout2D", "GaussianNoise", "MaxPooling1D", "MaxPooling2D",
     "AveragePooling1D", "AveragePooling2D",
-    "RandomFlip", "RandomRotation", "RandomZoom", "RandomTranslation", "RandomCrop", "Resizing", "CenterCrop", "Masking",
+    "RandomFlip", "RandomRotation", "RandomZoom", "RandomTranslation", "RandomCrop", "Resizing", "CenterCrop", "Masking", "Cast",
 })  # fmt: skip
 _FIRST = frozenset({
     "Dense", "Conv1D", "Conv2D", "Conv3D", "SeparableConv1D", "SeparableConv2D", "SimpleRNN", "LSTM", "GRU", "EinsumDense",

@@ -27,6 +27,7 @@ from __future__ import annotations
 from statistics import mean
 
 from unstall.diagnosis.loops import current_fit, facts, not_inside, steps_done, train_groups
+from unstall.diagnosis.numbers import guessing_level
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen, StepsEnded
 from unstall.journal.reader import Journal
@@ -47,8 +48,8 @@ def examine(journal: Journal) -> Verdict:
     fit, groups = current_fit(journal), train_groups(journal)
     if fit is None or not groups:
         return Clear("no training was seen")
-    levels = facts(journal, "guessing")
-    if not levels:
+    level_event = guessing_level(journal, fit)
+    if level_event is None:
         return Unknown("the loss that guessing would give", "")
     if facts(journal, "turns"):
         return Clear("several losses take turns: they need not fall")
@@ -64,13 +65,13 @@ def examine(journal: Journal) -> Verdict:
     changed = [sample for sample in facts(journal, "weights", fit.at) if sample.facts["changed"]]
     if not changed:
         return Clear("the weights do not change: another matter")
-    level = levels[-1].facts["level"]
+    level = level_event.facts["level"]
     late = readings[len(readings) // 3 :]
     losses = [group.loss for group in late if group.loss is not None]
     latest = mean(losses[-max(1, len(losses) // 4) :])
     if not BEST * level <= latest <= WORST * level or _falls(losses, level):
         return Clear("the loss falls, or is better than guessing")
-    return _found(levels[-1], late, mean(losses), steps_done(groups), changed[-1])
+    return _found(level_event, late, mean(losses), steps_done(groups), changed[-1])
 
 
 def _falls(losses: list[float], level: float) -> bool:
