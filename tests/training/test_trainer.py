@@ -90,9 +90,12 @@ def test_it_scores_as_often_as_it_is_told_to_and_at_the_end(done: RunFolder) -> 
 
 
 def test_its_checkpoints_come_by_steps_and_at_the_end_of_an_epoch(done: RunFolder) -> None:
-    assert [event.step for event in journal(done).of(CheckpointCompleted)] == [4, 8, 9, 12, 16, 18, 20, 24, 27]
+    steps = [event.step for event in journal(done).of(CheckpointCompleted)]
+    assert steps == sorted(steps)
+    assert {9, 18, 27} <= set(steps) <= {4, 8, 9, 12, 16, 18, 20, 24, 27}  # one that is due while another is written is left out
+    assert 4 in steps
     paths = Checkpoints(done.checkpoints_path, 1).paths()
-    assert [path.name for path in paths] == ["step-000000027", "step-000000024"]
+    assert [path.name for path in paths] == [f"step-{step:09}" for step in (steps[-1], steps[-2])]
 
 
 def test_the_watching_half_sees_its_steps_its_phases_and_its_input(done: RunFolder) -> None:
