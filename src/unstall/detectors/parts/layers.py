@@ -15,7 +15,7 @@ import keras
 from keras import ops
 
 from unstall.backends import convolutions, norms
-from unstall.backends.devices import is_compiled, is_compiled_for_card, is_on_processor
+from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.starts import glorot_uniform
 
@@ -319,16 +319,6 @@ def computed_again(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor]
     for norm, mean, variance in zip(norms, moments[::2], moments[1::2], strict=True):
         norm.learn(ops.stop_gradient(mean), ops.stop_gradient(variance))
     return y
-
-
-def with_largest_maps(
-    layer: keras.layers.Layer, x: Tensor, training: bool | None, remat: bool, then: Callable[[Tensor], Tensor] = lambda y: y
-) -> Tensor:
-    """What a backbone begins with. Its maps are the largest of all, and soon computed: on a card that is dearer in memory than
-    computing them again is."""
-    if training and layer.trainable and (remat or is_compiled_for_card()):
-        return computed_again(layer, x, then)
-    return then(layer(x, training=training))
 
 
 def leaf_layers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:

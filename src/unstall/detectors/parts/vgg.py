@@ -12,8 +12,9 @@ from typing import NamedTuple
 import keras
 from keras import ops
 
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.layers import Conv, computed_again, max_pool, with_largest_maps
+from unstall.detectors.parts.layers import Conv, computed_again, max_pool
 from unstall.detectors.parts.resnet import Norms
 from unstall.detectors.parts.starts import Drawn, glorot_uniform, he_normal
 
@@ -89,12 +90,18 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, x: Tensor, training: bool | None = None) -> list[Tensor]:
         first, second, third, fourth, fifth = self.stages
-        x = with_largest_maps(first, x, training, self.remat, then=_halved)
+        x = self._first(first, x, training)
         x = max_pool(self._run(second, x, training), 2, 2)
         x = max_pool(self._run(third, x, training), 2, 2, takes_rest=True)
         fine = self._run(fourth, x, training)
         x = self._run(fifth, max_pool(fine, 2, 2), training)
         return [fine, self._run(self.last, max_pool(x, 3, 1, around=1), training)]
+
+    def _first(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
+        """Its maps are the largest of all, and soon computed: on a card that is dearer in memory than computing them again is."""
+        if training and stage.trainable and (self.remat or is_compiled_for_card()):
+            return computed_again(stage, x, then=_halved)
+        return _halved(stage(x, training=training))
 
     def _run(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
         return computed_again(stage, x) if self.remat and training else stage(x, training=training)
