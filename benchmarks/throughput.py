@@ -81,6 +81,7 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
+    from unstall.backends.stepping_jax import in_order_of_weights
     from unstall.training.fitting import Fitting
 
     fitting = Fitting(detector_of(variant, px, recipe))
@@ -89,10 +90,10 @@ def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
         losses, other = fitting.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
 
-    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant, recipe))
+    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant, recipe), in_order_of_weights)
 
 
-def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float) -> Prepared:
+def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float, ordered: Any = lambda gradients: gradients) -> Prepared:
     """The whole step, compiled as one: forward, backward, and the change of the weights."""
     import jax
     import keras
@@ -102,7 +103,7 @@ def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float) -> Prepared:
 
     def step(trained: Any, other: Any, slots: Any, batch: Any) -> tuple[Any, Any, Any, Any]:
         (loss, other), gradients = jax.value_and_grad(loss_of, has_aux=True)(trained, other, batch)
-        trained, slots = optimizer.stateless_apply(slots, gradients, trained)
+        trained, slots = optimizer.stateless_apply(slots, ordered(gradients), trained)
         return loss, trained, other, slots
 
     groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.chance import Draw
 from unstall.training.program import Computed, Counts, Program
 from unstall.training.update import scale_of
@@ -26,6 +27,19 @@ class Sums(NamedTuple):
 
     losses: jax.Array
     gradients: State
+
+
+def in_order_of_weights(gradients: Any) -> Any:
+    """Laid out in memory as their weights. cuDNN gives a kernel's gradient in an order of its own; XLA then brings weights and
+    momentum into that order, changes them there, brings them back, and copies both to where they lay: 140 copies in a step of
+    RetinaNet."""
+    if not is_compiled_for_card():
+        return gradients
+    try:
+        from jax.experimental.layout import Layout, with_layout_constraint
+    except ImportError:  # before JAX 0.7
+        return gradients
+    return jax.tree.map(lambda each: with_layout_constraint(each, Layout(tuple(range(each.ndim)))), gradients)
 
 
 class JaxStepping:
@@ -189,7 +203,7 @@ class JaxStepping:
 
         weights = {name: values[name] for name in program.trained}
         (_, computed), gradients = jax.value_and_grad(losses, has_aux=True)(weights)
-        return computed, gradients
+        return computed, in_order_of_weights(gradients)
 
     def _values(self, state: State, fixed: State) -> State:
         """Of the detector's variables."""

@@ -203,21 +203,30 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
 
     def call(self, x: Tensor, training: bool | None = None, counts: Tensor | None = None) -> Tensor:
         """Where `counts` (batch,) is given, statistics are taken from what counts alone."""
-        learns = bool(training and self.trainable)
-        gamma, beta, mean, variance = map(ops.convert_to_tensor, (self.gamma, self.beta, self.moving_mean, self.moving_variance))
-        fused = self._fused(x, gamma, beta, mean, variance, learns) if counts is None else None
+        fused = self._fused(x, bool(training and self.trainable)) if counts is None else None
         if fused is not None:
             return fused
         values = ops.cast(x, "float32")
-        if learns:
+        factor, summand = self.line(values, training, counts)
+        return ops.cast(values * factor + summand, self.compute_dtype)
+
+    def line(self, values: Tensor, training: bool | None = None, counts: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """What each channel of these values (float32) is multiplied by, and what is added to it then."""
+        gamma, beta, mean, variance = self._held()
+        if training and self.trainable:
             told = _told.get()
             about = mean if told is None else told.abouts[id(self)]
             mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
             self._tell(mean, variance)
         factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
-        return ops.cast(values * factor + (beta - mean * factor), self.compute_dtype)
+        return factor, beta - mean * factor
 
-    def _fused(self, x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, learns: bool) -> Tensor | None:
+    def _held(self) -> list[Tensor]:
+        held = self.gamma, self.beta, self.moving_mean, self.moving_variance
+        return [ops.convert_to_tensor(each) for each in held]
+
+    def _fused(self, x: Tensor, learns: bool) -> Tensor | None:
+        gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, LEAST_VARIANCE)
         if not learns:
             return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)

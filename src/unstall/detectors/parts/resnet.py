@@ -9,6 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.layers import BatchNorm, Conv, StemConv, computed_again, max_pool
 from unstall.detectors.parts.starts import he_normal
@@ -62,7 +63,19 @@ class Stem(keras.layers.Layer):  # type: ignore[misc]
         self.bn1 = norms.make(f"{name}.bn1")
 
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
-        return max_pool(ops.relu(self.bn1(self.conv1(x), training=training)), 3, 2, around=1)
+        x = self.conv1(x)
+        if not (training and self.trainable and is_compiled_for_card()):
+            return _halved(self.bn1(x, training=training))
+        # What comes out of the norm is large, and sooner computed again than kept: it goes no way to memory and back.
+        return keras.remat(_normed_and_halved)(x, *self.bn1.line(ops.cast(x, "float32"), training))
+
+
+def _normed_and_halved(x: Tensor, factor: Tensor, summand: Tensor) -> Tensor:
+    return _halved(ops.cast(ops.cast(x, "float32") * factor + summand, x.dtype))
+
+
+def _halved(x: Tensor) -> Tensor:
+    return max_pool(ops.relu(x), 3, 2, around=1)
 
 
 class ResNet(keras.layers.Layer):  # type: ignore[misc]
