@@ -7,8 +7,6 @@ Each node is a raylet of its own (`ray.cluster_utils.Cluster`) with room for one
 supervisor beside it must name it, and all must go on from the checkpoint. kill_supervisor kills our supervisor there: Ray Train
 must start all workers anew. lose_node takes a whole node away, and gives another one in its place. Told for each: whether the
 training ended well, after how many seconds, who was named, and from which steps workers went on.
-
-Ray is 490 MB, and a cluster takes a quarter of a minute to stand: that is why this is no test.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks import written
-from unstall.journal.events import PlanMade, TrainingBegan, WorkerFaltered
+from unstall.journal.events import PlanMade, TrainingBegan, TrainingEnded, WorkerFaltered
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
 
@@ -68,7 +66,7 @@ def cluster(nodes: int) -> Iterator[Nodes]:
         made.cluster.shutdown()
 
 
-def measured(there: Nodes, nodes: int, fault: str) -> dict[str, Any]:
+def measured(there: Nodes, nodes: int, fault: str, settings: Sequence[str] = SETTINGS) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="unstall-ray-") as folder:
         run = Path(folder) / "run"
         command = [
@@ -82,7 +80,7 @@ def measured(there: Nodes, nodes: int, fault: str) -> dict[str, Any]:
             str(nodes),
             "--out",
             str(run),
-            *SETTINGS,
+            *settings,
         ]
         environment = {
             **os.environ,
@@ -148,7 +146,13 @@ def _seen(run: Path, nodes: int) -> dict[str, Any]:
     went_on = {worker: [each.from_step for each in journal.of(TrainingBegan)] for worker, journal in journals.items()}
     faltered = [each for journal in journals.values() for each in journal.of(WorkerFaltered)]
     repaired = [f"{made.cause}: {made.happened}" for journal in journals.values() for made in journal.of(PlanMade)]
-    return {"went_on_from": went_on, "named": [f"worker {each.worker} {each.how}" for each in faltered], "repaired": repaired}
+    ended = {worker: (end.ending, end.step) for worker, journal in journals.items() if (end := journal.last(TrainingEnded))}
+    return {
+        "went_on_from": went_on,
+        "ended": ended,
+        "named": [f"worker {each.worker} {each.how}" for each in faltered],
+        "repaired": repaired,
+    }
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Ray as an engine, as far as it needs no cluster: `python -m benchmarks.ray_cluster` runs a real one."""
+"""Ray as an engine; and a real cluster of two nodes, of which one is lost. `python -m benchmarks.ray_cluster` tries more faults."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import ray_cluster
 
 from tests.cli.test_cli import call
 from unstall.scale import engines
@@ -43,3 +44,14 @@ def test_what_a_worker_of_ray_starts_is_our_command() -> None:
     command = [sys.executable, "-m", ray.__name__, "--models", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == call("train", "--models", "--json", "-").stdout and "ssd_tiny" in done.stdout
+
+
+@pytest.mark.jax
+def test_a_run_goes_on_from_its_checkpoint_when_the_cluster_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with ray_cluster.cluster(2) as nodes:
+        told = ray_cluster.measured(nodes, 2, "lose_node", (*ray_cluster.SETTINGS, "--epochs", "6"))
+    assert (told["struck"], told["code"]) == ("a node", 0), told["said"]
+    whole = 6 * (180 // 8)  # epochs of what is not kept for validation, by batches
+    assert told["ended"] == {0: ("done", whole), 1: ("done", whole)}
+    assert all(steps[-1] >= 10 for steps in told["went_on_from"].values()), "from a checkpoint, not from the beginning"
