@@ -47,6 +47,7 @@ def test_what_a_worker_of_ray_starts_is_our_command() -> None:
 
 
 @pytest.mark.jax
+@pytest.mark.timeout(ray_cluster.ENDS_WITHIN_S + 120)
 def test_a_run_goes_on_from_its_checkpoint_when_the_cluster_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with ray_cluster.cluster(2) as nodes:
