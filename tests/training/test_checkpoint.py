@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -334,9 +334,22 @@ def test_one_that_was_to_be_replaced_is_taken_back_where_the_next_never_came(tmp
 
 
 def test_checkpoints_come_by_steps_where_the_settings_say_so() -> None:
-    rhythm = Rhythm(every_s=1e9, every_steps=5)
-    assert [step for step in range(1, 21) if rhythm.is_due(step)] == [5, 10, 15, 20]
-    assert rhythm.is_due(7, at_epoch_end=True)
+    assert begun(range(1, 21)) == [5, 10, 15, 20]
+    assert begun(range(13, 21)) == [15, 20], "a run that goes on"
+    assert Rhythm(every_s=1e9, every_steps=5).is_due(7, at_epoch_end=True)
+
+
+def test_one_that_is_due_while_another_is_written_comes_right_after_that() -> None:
+    assert begun(range(1, 21), busy=range(5, 12)) == [12, 15, 20]
+
+
+def begun(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
+    rhythm, found = Rhythm(every_s=1e9, every_steps=5), []
+    for step in steps:
+        if rhythm.is_due(step) and step not in busy:
+            rhythm.began(step)
+            found.append(step)
+    return found
 
 
 def test_what_costs_much_is_done_seldom() -> None:

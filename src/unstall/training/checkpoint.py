@@ -205,6 +205,7 @@ class Rhythm:
         self._cost_s = 0.0
         self._last = time.monotonic()
         self._last_step: int | None = None
+        self._since: int | None = None  # the step that steps are counted from
 
     @property
     def interval_s(self) -> float:
@@ -215,11 +216,14 @@ class Rhythm:
         return not self._every_steps and self.interval_s > self._every_s
 
     def is_due(self, step: int, at_epoch_end: bool = False) -> bool:
-        """At the end of an epoch it may be sooner, as far as its share of the time allows."""
+        """And stays so until it has begun: what is due while the one before is written comes right after that. At the end of an
+        epoch it may be sooner, as far as its share of the time allows."""
+        if self._since is None:
+            self._since = step - 1
         if self.is_kept(step):
             return False
         if self._every_steps:
-            return at_epoch_end or step % self._every_steps == 0
+            return at_epoch_end or step // self._every_steps > self._since // self._every_steps
         interval_s = self._cost_s / MOST_SHARE if at_epoch_end else self.interval_s
         return time.monotonic() - self._last >= interval_s
 
@@ -228,7 +232,7 @@ class Rhythm:
         return step == self._last_step
 
     def began(self, step: int) -> None:
-        self._last, self._last_step = time.monotonic(), step
+        self._last, self._last_step, self._since = time.monotonic(), step, step
 
     def ended(self, outcome: Outcome) -> None:
         self._cost_s = outcome.cost_s
