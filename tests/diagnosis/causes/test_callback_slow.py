@@ -88,6 +88,10 @@ def test_clear_where_it_only_sleeps() -> None:
     assert isinstance(examined(row(20.0, cpu_s=0.1), events=looks(call="clock_nanosleep")), Clear)
 
 
+def test_clear_where_a_sleep_is_over_and_a_crowded_machine_has_no_core_for_it_yet() -> None:
+    assert isinstance(examined(row(20.0, cpu_s=0.1), events=looks(call="running", active=True)), Clear)
+
+
 def test_clear_where_other_callbacks_wait_and_this_one_sleeps() -> None:
     """What on_epoch_end waits for is no sign of what on_train_batch_end does."""
     other = main(HTTP, py("train.py", "on_epoch_end", 40), lib("keras/src/callbacks/callback_list.py", "on_epoch_end"))

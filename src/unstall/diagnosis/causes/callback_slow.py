@@ -42,6 +42,7 @@ MOST_OF_IT = 0.6  # from here on it is certain
 LEAST_SLOW_S = 8.0  # what costs less in all is not worth a word
 FEWEST_CALLS = 3  # that were timed
 WORKS_SHARE = 0.5  # of a callback's time on the CPU: it works
+CROWDED_SHARE = 0.05  # the least that one who works gets of a crowded machine's CPU; a sleep that is over waits for a core, too
 FEWEST_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
 SEEN_TOGETHER_S = 2.0  # a look at stacks and one at the kernel's account belong together
 
@@ -60,7 +61,7 @@ class Slow:
     calls: int
     timed: int  # of these
     each_s: float
-    works: bool
+    cpu_share: float  # of its own time
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def examine(journal: Journal) -> Verdict:
     if slow is None or slow.seconds < LEAST_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
         return Clear("no callback takes a large part of the time")
     seen = _seen(journal, timed, slow)
-    works, awaits = slow.works or _is_seen_to_work(seen), _awaited(seen)
+    works, awaits = _works(slow, seen), _awaited(seen)
     if works or awaits is not None:
         return _found(journal, timed, slow, seen, "computes" if works else f"waits for {awaits}")
     if journal.since(StackSampled, timed.at - timed.seconds):
@@ -105,7 +106,7 @@ def _of(row: dict[str, Any], timed: CallbacksTimed) -> Slow:
         calls=calls,
         timed=count,
         each_s=each_s,
-        works=row["cpu_s"] >= WORKS_SHARE * row["seconds"],
+        cpu_share=row["cpu_s"] / row["seconds"] if row["seconds"] else 0.0,
     )
 
 
@@ -132,10 +133,11 @@ def _is_of(slow: Slow, frame: Frame) -> bool:
     return frame["function"].rpartition(".")[2] in names and frame["file"] == file
 
 
-def _is_seen_to_work(seen: list[Seen]) -> bool:
+def _works(slow: Slow, seen: list[Seen]) -> bool:
     """On a crowded machine it gets little of the CPU, and yet it is no rest that it takes."""
     count = sum(each.works for each in seen)
-    return count >= FEWEST_SEEN and count > len(seen) / 2
+    is_seen = count >= FEWEST_SEEN and count > len(seen) / 2
+    return slow.cpu_share >= (CROWDED_SHARE if is_seen else WORKS_SHARE)
 
 
 def _awaited(seen: list[Seen]) -> str | None:
