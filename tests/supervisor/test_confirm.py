@@ -1,5 +1,6 @@
 """`unstall confirm`: experiments are made in a run of their own, on request, and settle a verdict either way."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.programs import UNSTALL, run_watched, write
+from tests.programs import UNSTALL, run_bare, run_watched, write
 from unstall import runs
 from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found
@@ -93,6 +94,32 @@ def test_a_program_that_cannot_be_experimented_on_says_why(tmp_path: Path) -> No
     assert run_watched(program).code == 0
     story = confirm("--experiment", "overfit_batch")
     assert "ended before its first fit: no training here" in story["experiments"][0]["failed"]
+
+
+GUARDED = """
+import unstall
+with unstall.watch(quiet=True) as run:
+    for _ in run.steps(range(3)):
+        pass
+print("trained")
+"""
+
+
+@pytest.mark.parametrize("source", ["print('trained')", GUARDED], ids=["run", "watch"])
+def test_a_secret_of_the_command_line_is_nowhere_in_the_runs_folder_and_it_is_not_started_again(
+    source: str, tmp_path: Path
+) -> None:
+    program, secrets = write(tmp_path, source), ["pw-hunter2x", "tok-hunter3x", "url-hunter4x"]
+    arguments = ("--password", secrets[0], f"--hf-token={secrets[1]}", f"https://me:{secrets[2]}@host/", "--epochs", "3")
+    run = run_bare if source == GUARDED else run_watched
+    assert run(program, *arguments).out.strip() == b"trained"
+    files = [path for path in runs.find("last").path.rglob("*") if path.is_file()]
+    raw = b"".join(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files)
+    assert b"--epochs" in raw and not [secret for secret in secrets if secret.encode() in raw]
+    done = subprocess.run(
+        [*UNSTALL, "confirm", "--experiment", "replay_batch"], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.returncode == 2 and "held a secret, which is not kept" in done.stderr and "--password •••" in done.stderr
 
 
 def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None:

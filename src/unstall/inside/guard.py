@@ -16,6 +16,7 @@ from unstall import __version__, runs
 from unstall.inside import begin, probe, sidecar
 from unstall.inside.early import Waiting
 from unstall.journal.events import RunStarted
+from unstall.masking import masked_command
 
 
 def start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
@@ -31,7 +32,7 @@ def start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
     run = runs.create(Path(sys.argv[0] or "program").stem)
     new = begin.begin(run)
     if new is not None:
-        command = list(getattr(sys, "orig_argv", sys.argv))
+        command = masked_command(getattr(sys, "orig_argv", sys.argv))
         new.emit(
             RunStarted(at=time.time(), mode=mode, command=command, folder=str(Path.cwd()), pid=os.getpid(), version=__version__)
         )

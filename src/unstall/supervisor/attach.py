@@ -21,6 +21,7 @@ from unstall.errors import NotPermitted, ProcessNotThere
 from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
+from unstall.masking import masked_command
 from unstall.report.story import tell
 from unstall.runs import RunFolder
 from unstall.signals import kills, stacks
@@ -112,7 +113,9 @@ def _introduction(pid: int) -> RunStarted:
         folder = str(Path(f"/proc/{pid}/cwd").readlink())
     except OSError:
         command, folder = [], ""
-    return RunStarted(at=time.time(), mode="attach", command=command, folder=folder, pid=pid, version=unstall.__version__)
+    return RunStarted(
+        at=time.time(), mode="attach", command=masked_command(command), folder=folder, pid=pid, version=unstall.__version__
+    )
 
 
 def _python_of(pid: int, host: HostSampler) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from unstall.errors import WrongInput
 from unstall.journal.events import ExperimentEnded, RunStarted
 from unstall.journal.reader import read_folder
 from unstall.journal.writer import JournalWriter
+from unstall.masking import MASK
 from unstall.report.story import tell
 from unstall.runs import RunFolder
 from unstall.supervisor.launch import environment
@@ -27,15 +29,20 @@ def experiments_for(causes: list[str]) -> list[str]:
     return list(dict.fromkeys(SPEAKS_FOR[cause][0] for cause in causes if cause in SPEAKS_FOR))
 
 
-def confirm(run: RunFolder, wanted: tuple[str, ...] = ()) -> tuple[list[ExperimentEnded], dict[str, Any]]:
-    """Makes the experiments that the verdicts call for, or those that are wanted; gives them and the new story."""
+def confirm(
+    run: RunFolder, wanted: tuple[str, ...] = (), command: Sequence[str] = ()
+) -> tuple[list[ExperimentEnded], dict[str, Any]]:
+    """Makes the experiments that the verdicts call for, or those that are wanted; gives them and the new story.
+
+    `command` as it was typed, where it is still known: the journal has it without secrets.
+    """
     journal = read_folder(run.path)
     started = journal.first(RunStarted)
     if started is None or not started.command or started.mode == "attach":
         raise WrongInput(f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch.")
     causes = [finding.cause for finding in diagnose(journal).findings]
     names = list(wanted) or experiments_for(causes)
-    results = _experiment(started, names) if names else []
+    results = _experiment(_whole(command or started.command, run), started.folder, names) if names else []
     writer = JournalWriter(run.journal_path("confirm", os.getpid()))
     for event in results:
         writer.write(event)
@@ -46,7 +53,17 @@ def confirm(run: RunFolder, wanted: tuple[str, ...] = ()) -> tuple[list[Experime
     return results, story
 
 
-def _experiment(started: RunStarted, names: list[str]) -> list[ExperimentEnded]:
+def _whole(command: Sequence[str], run: RunFolder) -> Sequence[str]:
+    if any(MASK in part for part in command):
+        told = " ".join(command)
+        raise WrongInput(
+            f"The command of run '{run.name}' held a secret, which is not kept: {told}. It cannot be started again from here; "
+            "expected: unstall run --confirm -- COMMAND"
+        )
+    return command
+
+
+def _experiment(command: Sequence[str], folder: str, names: list[str]) -> list[ExperimentEnded]:
     """The program's output is its own affair in the real run; here it would only confuse."""
     with tempfile.TemporaryDirectory(prefix="unstall-confirm-") as scratch:
         env = {**environment(RunFolder(Path(scratch))), VARIABLE: ",".join(names)}
@@ -54,14 +71,14 @@ def _experiment(started: RunStarted, names: list[str]) -> list[ExperimentEnded]:
         with log.open("wb") as output:
             try:
                 subprocess.run(
-                    started.command, cwd=started.folder or None, env=env, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+                    command, cwd=folder or None, env=env, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
                     timeout=LONGEST_S, check=False,
                 )  # fmt: skip
                 why = "the program ended before its first fit: " + _last_line(log)
             except subprocess.TimeoutExpired:
                 why = f"the program did not reach its first fit, or the experiments their end, in {LONGEST_S:.0f} s"
             except OSError as error:
-                raise WrongInput(f"Cannot start '{started.command[0]}' again in {started.folder}: {error.strerror}.") from None
+                raise WrongInput(f"Cannot start '{command[0]}' again in {folder}: {error.strerror}.") from None
         made = {event.experiment: event for event in read_folder(Path(scratch)).of(ExperimentEnded)}
     return [made.get(name) or ExperimentEnded(experiment=name, failed=why) for name in names]
 

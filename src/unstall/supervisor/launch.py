@@ -55,6 +55,7 @@ class Launched:
         variables: Mapping[str, str] | None = None,
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
+        self.command = list(command)
         actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)

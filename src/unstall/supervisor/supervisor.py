@@ -17,6 +17,7 @@ from unstall.diagnosis.verdict import Certainty
 from unstall.errors import UnstallError
 from unstall.journal.events import RunStarted
 from unstall.journal.writer import JournalWriter
+from unstall.masking import masked_command
 from unstall.report import json as json_report
 from unstall.report import repairs, text
 from unstall.report.story import tell
@@ -66,7 +67,7 @@ def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: run
     diagnosis = watch.finish([*launched.signals, launched.ended])
     if wishes.confirm and diagnosis.findings:
         teller.complain("making experiments on the program, in a run of their own …")
-        confirm(run)
+        confirm(run, command=launched.command)
         diagnosis = watch.examine()
     teller.tell_the_end(watch, diagnosis)
 
@@ -91,7 +92,9 @@ def start(
     began = time.time()
     launched = Launched(command, run, mask, prints_on_stderr, variables)
     version, folder = unstall.__version__, str(Path.cwd())
-    writer.write(RunStarted(at=began, mode=mode, command=list(command), folder=folder, pid=launched.pid, version=version))
+    writer.write(
+        RunStarted(at=began, mode=mode, command=masked_command(command), folder=folder, pid=launched.pid, version=version)
+    )
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
     return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
 
