@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from unstall.journal.events import (
     InputDescribed,
     SourceRead,
     StackSampled,
+    StallEnded,
     StepsEnded,
     ThreadsSeen,
     ThreadStack,
@@ -110,6 +112,8 @@ def starved(journal: Journal) -> Starved | str:
     if fit is None:
         return "no training was seen"
     groups = [group for group in journal.since(StepsEnded, fit.at) if group.phase == "train" and group.first >= WARM_UP_STEPS]
+    pauses = _pauses(groups, journal.since(StallEnded, fit.at))
+    groups = _beside(groups, pauses)
     if not groups:
         return "no steps yet"
     pipeline = _pipeline(journal, fit)
@@ -118,8 +122,9 @@ def starved(journal: Journal) -> Starved | str:
         return "the first pass fills the cache of the pipeline"
     since, until = groups[0].at - groups[0].seconds, groups[-1].at
     samples = [
-        sample for sample in journal.since(StackSampled, since) if sample.main and not sample.native and sample.at <= until
-    ]
+        sample for sample in journal.since(StackSampled, since)
+        if sample.main and not sample.native and sample.at <= until and not any(begin <= sample.at < end for begin, end in pauses)
+    ]  # fmt: skip
     hosts = tuple(host for host in journal.since(HostSampled, since) if host.at <= until and host.interval_s > 0)
     if _device_is_busy(journal, since, until):
         return "the device is busy"
@@ -135,6 +140,18 @@ def starved(journal: Journal) -> Starved | str:
     if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
     return Starved(wait, wait.share, python, pipeline, hardest, hosts)
+
+
+def _pauses(groups: list[StepsEnded], stalls: Sequence[StallEnded]) -> list[tuple[float, float]]:
+    """From when to when. One long pause says nothing of what each step waits; where most steps are in pauses, these are how long
+    steps take, and none is left out."""
+    pauses = [(stall.at - stall.seconds, stall.at) for stall in stalls]
+    kept = _beside(groups, pauses)
+    return pauses if 2 * sum(map(_count, kept)) >= sum(map(_count, groups)) else []
+
+
+def _beside(groups: list[StepsEnded], pauses: list[tuple[float, float]]) -> list[StepsEnded]:
+    return [group for group in groups if not any(begin < group.at and group.at - group.seconds < end for begin, end in pauses)]
 
 
 def _is_in_memory(journal: Journal) -> bool:

@@ -53,6 +53,18 @@ def stall_with(*samples: object, cpu: float = 0.0) -> object:
     )
 
 
+def test_found_where_a_generator_given_to_steps_of_watch_waits_also_without_a_framework() -> None:
+    waits = main(
+        py(f"{PYTHON_LIB}/threading.py", "Event.wait", 629),
+        py("train.py", "batches", 8),
+        lib("unstall/inside/watch.py", "Watched.steps", 43),
+        py("train.py", "<module>", 12),
+    )
+    verdict = generator_blocked.examine(stall_with(*(stacks(waits, at=at) for at in (109, 110, 111))))
+    assert isinstance(verdict, Found) and verdict.where == "train.py:8"
+    assert "It waits for an event that another thread must set in batches at train.py:8" in verdict.summary
+
+
 def test_found_with_the_users_line_and_what_it_waits_for() -> None:
     verdict = generator_blocked.examine(stall_with(*(stacks(FIT, loader(), at=at) for at in (109, 110, 111))))
     assert isinstance(verdict, Found)

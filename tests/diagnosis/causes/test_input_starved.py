@@ -7,7 +7,7 @@ from tests.diagnosis.pipeline_events import fit, measured, node, stage
 from tests.diagnosis.starving_events import DECODING, PYTHON, generator_source, in_generator, in_py_function, training
 from unstall.diagnosis.causes import input_starved, python_in_pipeline
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
-from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured
+from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured, StallEnded
 
 
 def test_found_with_the_stage_and_its_line() -> None:
@@ -57,6 +57,12 @@ def test_clear_when_a_few_steps_wait_long() -> None:
     quick = [steps(number * 100 + 2, number * 100 + 101, at=number * 4 + 1, each_s=0.01, wait_s=0.001) for number in range(10)]
     slow = [steps(number * 100 + 102, number * 100 + 102, at=number * 4 + 4, each_s=3.0, wait_s=2.99) for number in range(10)]
     assert isinstance(input_starved.examine(journal(started(), fit(0.0), *quick, *slow, now=41)), Clear)
+
+
+def test_one_long_pause_is_not_shared_out_among_the_steps() -> None:
+    before = [steps(first, first + 19, at=3 + first / 10, each_s=0.1, wait_s=0.02) for first in range(20, 200, 20)]
+    pause = [steps(200, 219, at=90, each_s=3.0, wait_s=2.9), StallEnded(at=T0 + 90, phase="train", step=205, seconds=58.0)]
+    assert isinstance(input_starved.examine(journal(started(), fit(), *before, *pause, now=95)), Clear)
 
 
 def test_clear_when_only_the_beginning_was_slow() -> None:

@@ -43,6 +43,7 @@ _MACHINERY = (
     "/tf_keras/src/engine/data_adapter.py",
     "/tf_keras/src/utils/data_utils.py",
     "torch/utils/data/",
+    "unstall/inside/watch.py",  # `for batch in run.steps(generator)`
 )
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
