@@ -102,4 +102,4 @@ def test_where_a_run_lies_is_told_with_its_bucket(tmp_path: Path) -> None:
     run.best_weights_path.write_bytes(b"")
     assert places(run) == [("best weights", str(run.best_weights_path))]
     run.keep_in("gs://photos/runs/first")
-    assert places(run)[1:] == [("all of it", "gs://photos/runs/first")]
+    assert places(run)[1:] == [("copied to", "gs://photos/runs/first")]

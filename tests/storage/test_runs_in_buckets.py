@@ -15,6 +15,7 @@ import pytest
 
 from tests.crew.written import LOADS, REDUCES, written_worker
 from tests.storage.conftest import Place
+from tests.supervisor.test_training import SUPERVISE, a_run
 from unstall import runs
 from unstall.crew.reading import found_runs, read_members
 from unstall.crew.together import put_together
@@ -256,6 +257,24 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
     process.stdin.close()
     assert process.wait(30) == 0
     assert [size for _, size in segments(target_of(amazon) / "journal" / "events-inside-7.jsonl")] == [24]
+
+
+def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
+    amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine would take the machine and its disk away."""
+    monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "1")
+    run = a_run()
+    run.keep_in(str(target_of(amazon)))
+    amazon.proxy.fault(kind="status", status=503)
+    impatient = f"import unstall.supervisor.keeping as keeping\nkeeping.SAYS_SO_AFTER_S, keeping.WAITS_S = 1.0, 4.0\n{SUPERVISE}"
+    said = tmp_path / "said.txt"
+    with said.open("wb") as errors:  # a file: the process that goes on trying would hold a pipe open
+        done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=60, check=False)
+    text = said.read_text()
+    assert done.returncode == BucketFailed.exit_code, text
+    assert f"waiting until everything is in {target_of(amazon)}" in text
+    assert f"not everything is in {target_of(amazon)} yet" in text and str(run.path) in text
 
 
 def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def places(run: RunFolder) -> list[tuple[str, str]]:
         "pictures": run.predictions_path,
     }
     there = [(name, str(path)) for name, path in named.items() if path.exists()]
-    return [*there, *([("all of it", run.bucket)] if run.bucket else [])]
+    return [*there, *([("copied to", run.bucket)] if run.bucket else [])]
 
 
 def _of_class(row: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from unstall.errors import UnstallError
+from unstall.errors import BucketFailed, UnstallError
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Fault, Kind, Plan, Sign, Verb
@@ -40,7 +40,8 @@ KILLED_ADDS = 128  # to the number of the signal, as shells do
 
 
 def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
-    """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, else how the worker ended."""
+    """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, 6 done but not all of it is in its
+    bucket, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
     settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
     first = engines.memberships(os.environ, settings.workers)[0]  # of this machine
@@ -52,8 +53,10 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
         is_quiet = wishes.quiet or wishes.json_target == "-"
         course = Course(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
-        with kept_in_bucket(run if first.is_first else own, course.teller.complain), course.notice.listened_to():
-            return _trained(course)
+        with kept_in_bucket(run if first.is_first else own, course.teller.complain) as kept, course.notice.listened_to():
+            code = _trained(course)
+            kept.has_time = code == 0
+        return code if code or kept.is_whole else BucketFailed.exit_code
 
 
 def _trained(course: Course) -> int:

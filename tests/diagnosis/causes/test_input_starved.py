@@ -2,10 +2,13 @@
 
 import dataclasses
 
+import pytest
+
 from tests.diagnosis.builders import T0, journal, main, py, started, steps
 from tests.diagnosis.pipeline_events import fit, measured, node, stage
 from tests.diagnosis.starving_events import DECODING, PYTHON, generator_source, in_generator, in_py_function, training
 from unstall.diagnosis.causes import input_starved, python_in_pipeline
+from unstall.diagnosis.starving import Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured, StallEnded
 
@@ -62,8 +65,8 @@ def test_clear_when_a_few_steps_wait_long() -> None:
 def test_one_long_pause_is_not_shared_out_among_the_steps() -> None:
     before = [steps(first, first + 19, at=3 + first / 10, each_s=0.1, wait_s=0.065) for first in range(20, 200, 20)]
     pause = [steps(200, 219, at=90, each_s=3.0, wait_s=2.9), StallEnded(at=T0 + 90, phase="train", step=205, seconds=58.0)]
-    verdict = input_starved.examine(journal(started(), fit(), *before, *pause, now=95))
-    assert isinstance(verdict, Found) and "65 ms of its 100 ms" in verdict.summary
+    told = starved(journal(started(), fit(), *before, *pause, now=95))
+    assert isinstance(told, Starved) and told.wait is not None and told.wait.each_s == pytest.approx(0.065)
 
 
 def test_clear_when_only_the_beginning_was_slow() -> None:
