@@ -83,8 +83,9 @@ class Crew:
 
     @property
     def machines(self) -> set[str]:
-        """Of those that tell it."""
-        return {member.machine.boot_id or member.machine.hostname for member in self.members if member.machine is not None}
+        """Of those that tell it. Containers of one machine have names of their own, and each its own localhost."""
+        told = [member.machine for member in self.members if member.machine is not None]
+        return {f"{each.boot_id} {each.hostname}" for each in told}
 
     def others(self, member: Member) -> tuple[Member, ...]:
         return tuple(other for other in self.members if other is not member)

@@ -27,6 +27,13 @@ def test_found_for_localhost_on_several_machines() -> None:
     assert "the address is localhost:1234, and the workers are on 2 machines (host-0, host-1)" in verdict.summary
 
 
+def test_found_for_localhost_in_several_containers_of_one_machine() -> None:
+    here, there = (machine(hostname=name, boot_id="boot") for name in ("pod-0", "pod-1"))
+    pair = crew(worker(0, "localhost:1234", listens("[::]:1234"), on=here), worker(1, "localhost:1234", on=there))
+    verdict = address_wrong.examine_crew(pair)
+    assert isinstance(verdict, Found) and "2 machines (pod-0, pod-1)" in verdict.summary
+
+
 def test_found_for_coordinators_that_differ() -> None:
     verdict = address_wrong.examine_crew(crew(worker(0, "10.0.0.1:1234"), worker(1, "10.0.0.1:1235")))
     assert isinstance(verdict, Found)
