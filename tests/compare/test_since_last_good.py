@@ -49,6 +49,20 @@ def test_a_loss_that_broke_is_explained_by_what_entered_it() -> None:
     assert line.startswith("learning rate 0.001 → 10")
 
 
+def test_a_failure_without_a_cause_is_told_with_what_was_changed_by_hand() -> None:
+    failed = {"outcome": "failed", "cause": ""}
+    story = {"state": "failed", "verdicts": []}
+    before, after = (
+        record(),
+        record(run=failed, sources=source(SCRIPT.replace("dataset.map(read, num", "dataset.map(fetch, num"))),
+    )
+    (line,) = explained_lines(compared(before, after), before, after, story)
+    assert "fetch" in line
+    same = record(run=failed)
+    assert explained_lines(compared(before, same), before, same, story) == []
+    assert explained_lines(compared(before, after), before, after, {**story, "state": "killed"}) == []
+
+
 PROGRAM = "import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n"
 
 

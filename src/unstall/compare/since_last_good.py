@@ -1,4 +1,5 @@
-"""What changed since the last good run of the same script or settings, where that explains a failure. Else nothing."""
+"""What changed since the last good run of the same script or settings, where that explains a failure; where no cause is known,
+what was changed by hand. Else nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from unstall.runs import RunFolder
 
 MOST_LINES = 4
 BAD = frozenset({"failed", "killed", "stuck", "slow"})
+BY_HAND = frozenset({"command", "setting", "source", "version"})
 NEAR_LINES = 3  # a call may stand over several lines
 
 
@@ -41,7 +43,7 @@ def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
 def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     channels = facts.failed_of(after)
     lines = [each.told for each in comparison.explanations if each.channel in channels]
-    return lines or _where_it_changed(before, after, story)
+    return lines or _where_it_changed(before, after, story) or _what_was_changed(comparison, story)
 
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
@@ -50,6 +52,14 @@ def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict
     places = [place for verdict in story["verdicts"] if (place := _place(verdict.get("where")))]
     hit = [change for change in changes if any(_is_at(change, *place) for place in places)]
     return [f"{change.where} changed: {change.words}" for change in hit]
+
+
+def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str]:
+    """Of a program that failed by an error of its own: what its user did otherwise this time."""
+    if story["verdicts"] or story["state"] != "failed":
+        return []
+    done = [each.told for each in comparison.differences if each.name in BY_HAND]
+    return done if len(done) < 2 else [*done[: MOST_LINES - 1], "which of these it was is not known"]
 
 
 def _place(where: str | None) -> tuple[str, int] | None:
