@@ -12,6 +12,7 @@ from unstall.journal.events import (
     PipelineMeasured,
     ProgramStarted,
 )
+from unstall.journal.recorded import CircumstancesSeen, ModulesLoaded, VersionsRead
 from unstall.report.surroundings import environment, inputs, model
 
 
@@ -24,8 +25,16 @@ def test_the_environment_is_what_was_seen_of_it() -> None:
             DevicesListed(at=T0 + 2, devices=["cpu"], variables={"CUDA_VISIBLE_DEVICES": ""}),
             DeviceSampled(at=T0 + 3, index=0, name="H200"),
             host(4, cgroup_limit_bytes=4 << 30),
+            CircumstancesSeen(
+                at=T0, variables={"KERAS_BACKEND": "torch"}, machine={"cores": 2, "kernel": "6.1"}, drivers={"driver": "570.1"}
+            ),
+            ModulesLoaded(at=T0 + 5, variables={"KERAS_BACKEND": "jax"}),
+            VersionsRead(at=T0 + 5, versions={"numpy": "2.4", "keras": "3.15"}),
         )
     )
+    assert told["variables"] == {"CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "jax"}, "as the program has set it since"
+    assert (told["packages"], told["drivers"]) == ({"keras": "3.15", "numpy": "2.4"}, {"driver": "570.1"})
+    assert (told["cores"], told["kernel"]) == (2, "6.1")
     assert (told["command"], told["folder"], told["python"]) == (["python", "train.py"], FOLDER, "3.11.7")
     assert (told["frameworks"], told["cards"], told["computes_on"]) == ({"tensorflow": "2.21"}, ["H200 (0)"], ["cpu"])
     assert (told["host_memory_bytes"], told["memory_limit_bytes"]) == (16 << 30, 4 << 30)

@@ -19,6 +19,7 @@ from unstall.journal.events import (
     RunStarted,
 )
 from unstall.journal.reader import Journal
+from unstall.journal.recorded import CircumstancesSeen, ModulesLoaded, VersionsRead
 from unstall.masking import masked_command
 
 MOST_LAYERS = 60
@@ -29,7 +30,8 @@ OWN_STAGES = ("read", "decode", "augment", "batch", "transfer")
 def environment(journal: Journal) -> dict[str, Any]:
     started, program, host = journal.first(RunStarted), journal.first(ProgramStarted), journal.last(HostSampled)
     loaded = {event.name: event.version for event in journal.of(FrameworkLoaded)}
-    listed = journal.last(DevicesListed)
+    listed, seen = journal.last(DevicesListed), journal.last(CircumstancesSeen)
+    machine = seen.machine if seen else {}
     return {
         "command": masked_command(started.command if started else program.argv if program else []),
         "folder": program_folder(journal),
@@ -42,8 +44,29 @@ def environment(journal: Journal) -> dict[str, Any]:
         "memory_limit_bytes": host.cgroup_limit_bytes if host else None,
         "cards": [f"{event.name} ({event.index})" for event in _cards(journal)],
         "computes_on": listed.devices if listed else [],
-        "variables": listed.variables if listed else {},
+        "variables": _variables(journal),
+        "packages": _packages(journal),
+        "drivers": seen.drivers if seen else {},
+        "processor": machine.get("processor"),
+        "cores": machine.get("cores"),
+        "kernel": machine.get("kernel"),
     }
+
+
+def _variables(journal: Journal) -> dict[str, str]:
+    """Those that can change a training, as the program had them in the end; what names a secret was never written down."""
+    seen = [event.variables for event in journal.of(CircumstancesSeen)]
+    set_since = [event.variables for event in journal.of(ModulesLoaded)]
+    asked = [event.variables for event in journal.of(DevicesListed)]
+    in_the_end = {name: value for each in (*seen, *asked, *set_since) for name, value in each.items()}
+    return dict(sorted(in_the_end.items()))
+
+
+def _packages(journal: Journal) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for event in journal.of(VersionsRead):
+        told.update(event.versions)
+    return dict(sorted(told.items()))
 
 
 def _cards(journal: Journal) -> list[DeviceSampled]:
