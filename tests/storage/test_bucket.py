@@ -181,6 +181,18 @@ def test_nothing_can_be_written_to_a_bucket_that_is_not_there(place: Place) -> N
         located(nowhere).write_bytes(b"x")
 
 
+def test_a_bucket_that_is_not_there_is_no_empty_one(place: Place) -> None:
+    from unstall.storage import located
+
+    nowhere = f"{place.scheme}://no-such-bucket-{place.name}"
+    for ask in (lambda: located(f"{nowhere}/x").exists(), lambda: list(located(f"{nowhere}/runs").iterdir())):
+        with pytest.raises(NoSuchBucket, match=f"{nowhere} cannot be read: there is no such bucket"):
+            ask()
+    assert not place.path("x").exists(), "one that is empty"
+    place.path("y").write_bytes(b"1")
+    assert not place.path("x").exists() and place.path("y").exists()
+
+
 @pytest.mark.parametrize("name", ["/etc/passwd", "a//b", "../x", "workers/../../x", "lock", "kept-in.txt", "journal/x", ""])
 def test_names_that_no_run_has_are_not_fetched(name: str) -> None:
     """A bucket may be written by others: nothing in it leads out of the folder of the run."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unstall.errors import NoSuchBucket
+from unstall.errors import BucketFailed, NoSuchBucket
 from unstall.storage.clients import client
 from unstall.storage.trying import Beyond, Missing, Patience
 
@@ -38,6 +38,7 @@ class Bucket:
         self.scheme, self.name = scheme, name
         self._client = client(scheme)
         self._patience = Patience(scheme, name, self._client.failures)
+        self._is_known_to_be_there = False
 
     # --- reading ---
 
@@ -63,6 +64,7 @@ class Bucket:
         try:
             info = self._try("read", key, lambda files, path: files._info(path))
         except Missing:
+            self._assert_there()
             return None
         return Entry(key, int(info.get("size") or 0), info["type"] == "directory", _version(info), _changed(info))
 
@@ -71,10 +73,23 @@ class Bucket:
         try:
             found = self._try("list", folder, lambda files, path: files._ls(path, detail=True), LISTED_AS_BYTES)
         except Missing:
+            self._assert_there()
             return None
         folder_itself = f"{self.name}/{folder}".rstrip("/")
         listed = [self._entry(info) for info in found if info["name"].rstrip("/") != folder_itself]
         return listed or None
+
+    def _assert_there(self) -> None:
+        """A bucket whose name is mistyped is no empty one. Who may not ask for the bucket itself is left in peace."""
+        if self._is_known_to_be_there:
+            return
+        try:
+            self._try("read", "", lambda files, path: files._info(path))
+        except Missing:
+            raise NoSuchBucket(f"{self.scheme}://{self.name} cannot be read: there is no such bucket.") from None
+        except BucketFailed:
+            pass
+        self._is_known_to_be_there = True
 
     def everything(self, folder: str) -> list[Entry]:
         """All objects in it and in the folders within."""

@@ -140,7 +140,7 @@ def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> No
         found.to_set.append(ToSet(setting, path, "a path of Windows"))
     elif "://" in path and not is_bucket(path):
         found.to_set.append(ToSet(setting, path, "expected a path, gs:// or s3://"))
-    elif ("://" not in path or in_bucket) and not (shards.files_of(path, in_bucket) or anywhere(path).is_dir()):
+    elif ("://" not in path or in_bucket) and not shards.is_there(path, in_bucket):
         found.to_set.append(ToSet(setting, path, "nothing is there"))
 
 

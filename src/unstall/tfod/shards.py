@@ -11,6 +11,7 @@ from pathlib import Path
 
 from unstall.data import protos, records
 from unstall.data.reading import Unparsable
+from unstall.errors import NoSuchBucket
 from unstall.report.progress import Progress
 from unstall.storage import is_bucket
 from unstall.storage import located as anywhere
@@ -88,9 +89,16 @@ def files_of(path: str, in_bucket: bool = False) -> list[Path]:
             return sorted(each for each in place.iterdir() if each.is_file() and _is_named(each) and records.is_record_file(each))
         if GLOB.search(place.name) and place.parent.is_dir():
             return sorted(each for each in place.parent.glob(place.name) if each.is_file())
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError, NoSuchBucket):  # a name that no file can have; a bucket of another time
         pass
     return []
+
+
+def is_there(path: str, in_bucket: bool) -> bool:
+    try:
+        return bool(files_of(path, in_bucket)) or anywhere(path).is_dir()
+    except NoSuchBucket:
+        return False
 
 
 def _is_named(path: Path) -> bool:
