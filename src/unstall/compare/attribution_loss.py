@@ -38,12 +38,13 @@ def explain(
 ) -> Explained:
     broke = facts.is_broken(after) and not facts.is_broken(before)
     touching = [each for each in differences if LOSS in each.touches and each.name not in NOT_COUNTED]
-    if not touching or not (moved.is_clear or broke):
-        return Explained(LOSS)
     functions = [each for each in touching if each.name == "loss" and each.section == "optimizer"]
-    if functions and not broke and not _stopped_learning(moved, first):
-        note = "(another loss: its values are of another scale)"
-        return Explained(LOSS, (Explanation(functions[0], LOSS, moved.by, "", "measured", 1.0, note=note),))
+    shown = moved if moved.is_clear or not functions else first  # losses that end alike may have begun on two scales
+    if not touching or not (shown.is_clear or broke):
+        return Explained(LOSS)
+    if functions and not broke and not (moved.is_clear and _stopped_learning(moved, first)):
+        note = f"({'of the first step; ' if shown is first else ''}another loss: its values are of another scale)"
+        return Explained(LOSS, (Explanation(functions[0], LOSS, shown.by, "", "measured", 1.0, note=note),))
     strengths = [(_beside_others(each, touching, first.is_clear), each) for each in touching]
     whole = sum(value for value, _ in strengths)
     strengths.sort(key=lambda pair: -pair[0])
