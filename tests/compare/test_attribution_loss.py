@@ -106,3 +106,15 @@ def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
     assert line == "not explained: first loss 291 → 17; it may be: learning rate 0.001 → 0.1"
     (line,) = answer(compared(before, ending_unevenly(0.13, 17.0, machine={"cores": 2})))
     assert line.endswith("nothing that differs is known to be the cause")
+
+
+def test_changes_of_which_nothing_tells_the_share_get_no_number_of_their_own() -> None:
+    before, after = learning(0.8), learning(0.1, optimizer={"learning_rate": 0.1}, run={"command": ["python", "train.py", "--die"]})
+    explained = compared(before, after).of_channel("loss")
+    assert names(explained) == ["learning_rate", "command"]
+    words = {each.words for each in explained.explanations}
+    assert len(words) == 1, "the same for both: the whole change"
+    assert "by this or others (cannot be told apart)" in words.pop()
+    assert {(each.as_plain()["amount"], each.as_plain()["share"]) for each in explained.explanations} == {(None, None)}
+    (only,) = compared(before, learning(0.1, optimizer={"learning_rate": 0.1})).of_channel("loss").explanations
+    assert only.as_plain()["amount"] < 0 and "apart" not in only.words

@@ -2,7 +2,7 @@
 
 A loss that differs before anything was learned differs by what it is computed from (data, labels, the model, the loss itself);
 one that begins alike and parts later by how it is learned. The amount of each of several changes cannot be known: they are
-in the order of how strong such a change usually is, and said to be possible. Values of two loss functions are of two scales:
+in the order of how strong such a change usually is, and none of them is given a number of its own. Values of two loss functions are of two scales:
 where the function was changed it explains that they differ, unless nothing is learned any more, which shows on any scale.
 """
 
@@ -50,8 +50,9 @@ def explain(
     strengths.sort(key=lambda pair: -pair[0])
     how = "measured" if len(touching) == 1 else "possible"
     by = math.nan if broke else moved.by
+    is_shared = len([value for value, _ in strengths if value > 0]) > 1 and not broke
     found = [
-        Explanation(each, LOSS, by if broke else by * value / whole, "", how, value / whole, note=_note(each, first.is_clear))
+        Explanation(each, LOSS, by, "", how, value / whole, note=_note(each, first.is_clear), is_shared=is_shared)
         for value, each in strengths if value > 0
     ]  # fmt: skip
     return Explained(LOSS, tuple(found))
