@@ -109,7 +109,10 @@ def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
 
 
 def test_changes_of_which_nothing_tells_the_share_get_no_number_of_their_own() -> None:
-    before, after = learning(0.8), learning(0.1, optimizer={"learning_rate": 0.1}, run={"command": ["python", "train.py", "--die"]})
+    before, after = (
+        learning(0.8),
+        learning(0.1, optimizer={"learning_rate": 0.1}, run={"command": ["python", "train.py", "--die"]}),
+    )
     explained = compared(before, after).of_channel("loss")
     assert names(explained) == ["learning_rate", "command"]
     words = {each.words for each in explained.explanations}
