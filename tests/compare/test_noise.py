@@ -10,7 +10,7 @@ import pytest
 from tests.compare.records import MIB, changed, record
 from unstall.compare import noise
 from unstall.compare.attribution import compared
-from unstall.compare.comparison import NOTHING, told
+from unstall.compare.comparison import NOTHING, moved_words, told
 
 
 def measured(peak_mib: float, *, batch: int = 16, **figures: float) -> dict[str, Any]:
@@ -181,3 +181,38 @@ def test_equal_runs_on_a_full_machine_are_not_told_apart_by_their_time() -> None
     for runs in itertools.permutations(EQUAL, 2):
         moved = noise.all_moved(*runs)
         assert not [name for name in ("input", "compute", "step", "images per second") if moved[name].is_clear]
+
+
+def cut_short(peak_mib: float, **figures: Any) -> dict[str, Any]:
+    """Of a run whose journal ends in its first step, which compiles."""
+    own = {"steps": 1, "step_s": None, "step_spread_s": None, "parts": {}, "curve": [[0, 1.4]], "crowded_share": 0.83, **figures}
+    return changed(
+        record(peak_mib=peak_mib), run={"outcome": "interrupted", "command": ["python", "train.py", "--x"]}, figures=own
+    )
+
+
+def test_of_a_run_that_was_cut_short_nothing_is_claimed_that_was_not_measured() -> None:
+    whole, cut = changed(record(peak_mib=900), figures={"crowded_share": 0.62}), cut_short(560)
+    for runs in ((whole, cut), (cut, whole)):
+        plain = told(*runs)
+        assert [line.split(":")[0] for line in plain["answer"]] == ["measured in only one of the runs"]
+        assert plain["explained"] == []
+        rows = {row["what"]: moved_words(row) for row in plain["moved"]}
+        assert all("not measured" in rows[name] for name in ("step", "host memory"))
+
+
+def test_memory_that_was_last_looked_at_before_the_steps_is_not_that_of_the_training() -> None:
+    cut = cut_short(500, step_s=0.1)
+    assert noise.memory(record(), cut).after is None
+    assert noise.memory(record(), changed(cut, run={"outcome": "done"})).after == 500 * MIB
+
+
+def test_memory_of_programs_without_steps_is_compared_however_they_ended() -> None:
+    before, after = (cut_short(peak) for peak in (560, 900))
+    assert noise.memory(before, after).is_clear
+
+
+def test_what_a_run_had_come_to_that_died_of_memory_is_shown() -> None:
+    died = changed(cut_short(950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
+    assert noise.memory(record(), died).after == 950 * MIB
+    assert noise.memory(died, record()).before is None, "it needed more than it came to: how much is not known"

@@ -54,12 +54,19 @@ def answer(comparison: Comparison) -> list[str]:
 def _without_explanation(comparison: Comparison) -> str:
     """Nothing is explained: because nothing moved, or because nothing that differs is known to move it."""
     clear = [each for each in comparison.moved.values() if each.is_clear]
+    missing = [each.what for each in comparison.moved.values() if (each.before is None) != (each.after is None)]
+    if not clear and missing:
+        return (
+            f"measured in only one of the runs: {', '.join(missing)}; nothing else changed by more than runs differ by themselves"
+        )
     if not clear:
         return "nothing of it changed memory, time or loss by more than runs differ by themselves"
     told = ", ".join(f"{each.what} {_value(each.before, each.unit)} → {_value(each.after, each.unit)}" for each in clear)
     touched = {OF_THE_LOSS.get(each.what, each.what) for each in clear}
     may = [each.told for each in comparison.differences if touched & each.touches][:MOST_CANDIDATES]
-    return f"not explained: {told}; " + (f"it may be: {', '.join(may)}" if may else "nothing that differs is known to be the cause")
+    return f"not explained: {told}; " + (
+        f"it may be: {', '.join(may)}" if may else "nothing that differs is known to be the cause"
+    )
 
 
 def left_over(explained: Explained) -> list[str]:
@@ -97,7 +104,7 @@ def moved_words(moved: dict[str, Any]) -> tuple[str, str]:
 
 def _value(value: float | None, unit: str) -> str:
     if value is None:
-        return "–"
+        return "not measured"
     if unit == "B":
         return size(value)
     if unit == "s":

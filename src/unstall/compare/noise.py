@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unstall.compare import facts
@@ -81,7 +81,25 @@ class Moved:
 
 
 def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
-    """On the card where there is one; else of the host."""
+    """On the card where there is one; else of the host. Of a run that was cut short of its need nothing was measured; that of one
+    which died of memory is at least what it had come to."""
+    moved = _memory(before, after)
+    was, is_now = _comes_to_its_need(before, after), _comes_to_its_need(after, before) or facts.died_of_memory(after)
+    if was and is_now:
+        return moved
+    return replace(moved, before=moved.before if was else None, after=moved.after if is_now else None, level=None, note="")
+
+
+def _comes_to_its_need(record: dict[str, Any], other: dict[str, Any]) -> bool:
+    """A run that was not seen to its end, and of which no step was measured though the other one has steps, held less than it
+    would have needed; so did one whose memory was last looked at before its steps. The first steps do not count: they compile."""
+    if facts.section(record, "run").get("outcome") == "done" or facts.figure(other, "step_s") is None:
+        return True
+    peak, floor = facts.figure(record, "host_peak_bytes"), facts.floor_bytes(record)
+    return facts.figure(record, "step_s") is not None and not (peak and floor and peak <= floor)
+
+
+def _memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
         old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
@@ -168,7 +186,8 @@ def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
 def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     noise = _time_noise(before, after, old, new)
-    return Moved("step", old, new, noise, "s", note=_crowded_note(before, after, (new or 0.0) - (old or 0.0), noise))
+    note = _crowded_note(before, after, new - old, noise) if old and new else ""  # of one that was not measured nothing is known
+    return Moved("step", old, new, noise, "s", note=note)
 
 
 def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
