@@ -2,8 +2,9 @@
 
 A loss that differs before anything was learned differs by what it is computed from (data, labels, the model, the loss itself);
 one that begins alike and parts later by how it is learned. The amount of each of several changes cannot be known: they are
-in the order of how strong such a change usually is, and none of them is given a number of its own. Values of two loss functions are of two scales:
-where the function was changed it explains that they differ, unless nothing is learned any more, which shows on any scale.
+in the order of how strong such a change usually is, and none of them is given a number of its own. Values of two loss functions
+are of two scales: where the function was changed it explains that they differ, unless nothing is learned any more, which shows
+on any scale.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def _argument_makes(origin: Difference, effect: Difference) -> bool:
     pairs = list(zip(_values(effect.before), _values(effect.after), strict=False))
     if any(_is_meant(origin.before, was) and _is_meant(origin.after, is_now) for was, is_now in pairs):
         return True
-    if origin.before is not None and origin.after is not None or effect.section == "versions":
+    if (origin.before is not None and origin.after is not None) or effect.section == "versions":
         return False
     given, side = (origin.after, 1) if origin.before is None else (origin.before, 0)
     return _says_enough(origin, given) and any(_is_meant(given, pair[side]) for pair in pairs if pair[0] != pair[1])
