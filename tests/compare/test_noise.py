@@ -216,3 +216,10 @@ def test_what_a_run_had_come_to_that_died_of_memory_is_shown() -> None:
     died = changed(cut_short(950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
     assert noise.memory(record(), died).after == 950 * MIB
     assert noise.memory(died, record()).before is None, "it needed more than it came to: how much is not known"
+
+
+def test_what_a_run_that_was_cut_short_never_came_to_took_it_no_less_time() -> None:
+    whole = changed(record(), figures={"totals_s": {"compile": 20.0, "validation": 9.0}})
+    cut = cut_short(560, totals_s={"compile": 0.0, "validation": 0.0})
+    assert not noise.part("compile", whole, cut).is_clear and noise.part("compile", whole, cut).after is None
+    assert noise.part("validation", whole, changed(cut, run={"outcome": "done"})).is_clear
