@@ -192,11 +192,13 @@ def cut_short(peak_mib: float, **figures: Any) -> dict[str, Any]:
 
 
 def test_of_a_run_that_was_cut_short_nothing_is_claimed_that_was_not_measured() -> None:
-    whole, cut = changed(record(peak_mib=900), figures={"crowded_share": 0.62}), cut_short(560)
+    whole = changed(record(peak_mib=900), figures={"crowded_share": 0.62, "totals_s": {"validation": 0.0}})
+    cut = cut_short(560)
     for runs in ((whole, cut), (cut, whole)):
         plain = told(*runs)
         assert [line.split(":")[0] for line in plain["answer"]] == ["measured in only one of the runs"]
         assert plain["explained"] == []
+        assert "validation" not in plain["answer"][0], "the whole run had none"
         rows = {row["what"]: moved_words(row) for row in plain["moved"]}
         assert all("not measured" in rows[name] for name in ("step", "host memory"))
 

@@ -54,7 +54,8 @@ def answer(comparison: Comparison) -> list[str]:
 def _without_explanation(comparison: Comparison) -> str:
     """Nothing is explained: because nothing moved, or because nothing that differs is known to move it."""
     clear = [each for each in comparison.moved.values() if each.is_clear]
-    missing = [each.what for each in comparison.moved.values() if (each.before is None) != (each.after is None)]
+    shown = [each for each in comparison.moved.values() if each.before or each.after]
+    missing = [each.what for each in shown if each.before is None or each.after is None]
     if not clear and missing:
         return (
             f"measured in only one of the runs: {', '.join(missing)}; nothing else changed by more than runs differ by themselves"
