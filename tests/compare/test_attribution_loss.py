@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.compare.records import changed, record
 from unstall.compare.attribution import compared
+from unstall.compare.comparison import answer
 from unstall.compare.explanation import Explained
 
 STEPS = range(200)
@@ -82,3 +83,41 @@ def test_within_noise_nothing_is_claimed() -> None:
 def test_a_run_that_told_hardly_any_loss_is_not_compared_at_another_step() -> None:
     short = changed(learning(0.4, optimizer={"learning_rate": 0.1}), figures={"curve": [[0, 1.4]]})
     assert names(loss_of(short)) == []
+
+
+def ending_unevenly(last: float, first: float, **sections: Any) -> dict[str, Any]:
+    """Few losses were told, and the last of them differ widely: where the loss ended is not sure, where it began is."""
+    curve = [[step, first] for step in range(8)] + [[249, 20 * last], [499, last]]
+    return changed(record(), figures={"curve": curve, "loss_first": first, "loss_last": last}, **sections)
+
+
+def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ended_alike() -> None:
+    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, loss={"names": ["meanabsoluteerror"]})
+    comparison = compared(before, after)
+    assert not comparison.moved["loss"].is_clear and comparison.moved["first loss"].is_clear
+    (only,) = comparison.of_channel("loss").explanations
+    assert (only.difference.name, only.how) == ("loss", "measured")
+    assert "of another scale" in only.words
+
+
+def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
+    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, optimizer={"learning_rate": 0.1})
+    (line,) = answer(compared(before, after))
+    assert line == "not explained: first loss 291 → 17; it may be: learning rate 0.001 → 0.1"
+    (line,) = answer(compared(before, ending_unevenly(0.13, 17.0, machine={"cores": 2})))
+    assert line.endswith("nothing that differs is known to be the cause")
+
+
+def test_changes_of_which_nothing_tells_the_share_get_no_number_of_their_own() -> None:
+    before, after = (
+        learning(0.8),
+        learning(0.1, optimizer={"learning_rate": 0.1}, run={"command": ["python", "train.py", "--die"]}),
+    )
+    explained = compared(before, after).of_channel("loss")
+    assert names(explained) == ["learning_rate", "command"]
+    words = {each.words for each in explained.explanations}
+    assert len(words) == 1, "the same for both: the whole change"
+    assert "by this or others (cannot be told apart)" in words.pop()
+    assert {(each.as_plain()["amount"], each.as_plain()["share"]) for each in explained.explanations} == {(None, None)}
+    (only,) = compared(before, learning(0.1, optimizer={"learning_rate": 0.1})).of_channel("loss").explanations
+    assert only.as_plain()["amount"] < 0 and "apart" not in only.words

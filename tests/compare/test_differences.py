@@ -275,3 +275,43 @@ def test_new_lines_are_told_by_what_they_do_and_not_by_what_they_import() -> Non
     text = "import time\n" + SCRIPT.replace("model.fit(dataset)", "time.sleep(1)\nmodel.fit(dataset)")
     (found,) = differences(record(), record(sources=source(text)))
     assert found.words.startswith("new: time.sleep(1)")
+
+
+def called(*arguments: str) -> dict[str, Any]:
+    return {"command": ["python", "train.py", *arguments]}
+
+
+@pytest.mark.parametrize(
+    ("option", "sections", "name"),
+    [
+        (("--opt", "sgd"), {"optimizer": {"class": "SGD"}}, "optimizer"),
+        (("--objective", "mae"), {"loss": {"names": ["meanabsoluteerror"]}}, "loss"),
+        (("--objective", "categorical_hinge"), {"loss": {"names": ["categoricalhinge"]}}, "loss"),
+        (("--eta", "1e-2"), {"optimizer": {"learning_rate": 0.01}}, "learning_rate"),
+        (("--bs", "32"), {"batch": record(batch=32)["batch"]}, "batch"),
+    ],
+)
+def test_an_option_whose_effect_is_told_is_no_difference_of_its_own(
+    option: tuple[str, ...], sections: dict[str, Any], name: str
+) -> None:
+    plain, optioned = record(run=called()), changed(record(run=called(*option)), **sections)
+    given = the_only(plain, optioned)
+    assert (given.name, given.where) == (name, " ".join(option))
+    taken_back = the_only(optioned, plain)
+    assert (taken_back.name, taken_back.where) == (name, f"{option[0]} not given")
+
+
+def test_an_option_that_was_given_another_word_for_another_optimizer_is_its_origin() -> None:
+    before, after = record(run=called("--how", "adam")), record(run=called("--how", "sgd"), optimizer={"class": "SGD"})
+    assert the_only(before, after).where == "--how sgd"
+
+
+@pytest.mark.parametrize("option", [("--mode", "other"), ("--slow", "0.1"), ("--fast",), ("--workers", "32"), ("--part", "2")])
+def test_an_option_that_says_nothing_of_what_else_differs_stays_a_difference(option: tuple[str, ...]) -> None:
+    found = differences(record(run=called()), record(batch=32, filters=2, run=called(*option)))
+    assert "command" in [each.name for each in found]
+
+
+def test_an_option_that_is_absent_is_told_as_not_given() -> None:
+    assert the_only(record(run=called()), record(run=called("--mode", "fast"))).words == "--mode not given → fast"
+    assert the_only(record(run=called("--die")), record(run=called())).words == "--die given → not given"

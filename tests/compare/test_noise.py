@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.compare.records import MIB, changed, record
 from unstall.compare import noise
 from unstall.compare.attribution import compared
-from unstall.compare.comparison import NOTHING, told
+from unstall.compare.comparison import NOTHING, moved_words, told
 
 
 def measured(peak_mib: float, *, batch: int = 16, **figures: float) -> dict[str, Any]:
@@ -148,3 +149,79 @@ def test_of_a_few_short_steps_one_pause_of_the_machine_is_a_large_share(steps: i
 
 def test_identical_runs_stay_silent_however_busy_the_machine_was() -> None:
     assert told(step(0.139, 1.19, 0.12), step(0.244, 0.93, 0.85))["answer"] == [NOTHING]
+
+
+def timed(whole: float, spread: float, crowd: float, waiting: float, computing: float, *unsure: float) -> dict[str, Any]:
+    parts = {"input": waiting, "compute": computing, "validation": 0.0, "checkpoint": 0.0, "compile": 0.0, "other": 0.0}
+    unsure_s = dict(zip(("input", "compute"), unsure, strict=True))
+    figures = {"step_s": whole, "step_spread_s": spread, "crowded_share": crowd, "parts": parts, "parts_unsure_s": unsure_s}
+    return changed(record(), figures={**figures, "images_per_s": 16 / whole, "steps": 160})
+
+
+@pytest.mark.parametrize("crowds", [(0.62, 0.80), (0.80, 0.62), (0.7, 0.7), (0.3, 0.6)])
+def test_a_run_is_allowed_nothing_for_its_own_slowness(crowds: tuple[float, float]) -> None:
+    quick = timed(0.015, 0.0015, crowds[0], 0.002, 0.013, 0.0006, 0.0015)
+    slow, slower = (timed(each + 0.03, 0.009, crowds[1], each, 0.03, 0.005, 0.005) for each in (0.2, 2.0))
+    for runs in ((quick, slow), (slow, quick)):
+        assert noise.part("input", *runs).is_clear and noise.step(*runs).is_clear
+    assert noise.step(quick, slow).noise == pytest.approx(noise.step(quick, slower).noise)
+
+
+# As they were measured: the same program on two cores that others used as well.
+EQUAL = (
+    timed(0.0141, 0.00532, 0.719, 0.00884, 0.00760, 0.00447, 0.00236),
+    timed(0.0152, 0.00147, 0.620, 0.00200, 0.01499, 0.00061, 0.00146),
+    timed(0.0125, 0.00124, 0.638, 0.00194, 0.01214, 0.00070, 0.00040),
+    timed(0.0191, 0.00347, 0.742, 0.00388, 0.01564, 0.00174, 0.00224),
+    timed(0.0162, 0.01230, 0.678, 0.00501, 0.01656, 0.00110, 0.00304),
+)
+
+
+def test_equal_runs_on_a_full_machine_are_not_told_apart_by_their_time() -> None:
+    for runs in itertools.permutations(EQUAL, 2):
+        moved = noise.all_moved(*runs)
+        assert not [name for name in ("input", "compute", "step", "images per second") if moved[name].is_clear]
+
+
+def cut_short(peak_mib: float, **figures: Any) -> dict[str, Any]:
+    """Of a run whose journal ends in its first step, which compiles."""
+    own = {"steps": 1, "step_s": None, "step_spread_s": None, "parts": {}, "curve": [[0, 1.4]], "crowded_share": 0.83, **figures}
+    return changed(
+        record(peak_mib=peak_mib), run={"outcome": "interrupted", "command": ["python", "train.py", "--x"]}, figures=own
+    )
+
+
+def test_of_a_run_that_was_cut_short_nothing_is_claimed_that_was_not_measured() -> None:
+    whole = changed(record(peak_mib=900), figures={"crowded_share": 0.62, "totals_s": {"validation": 0.0}})
+    cut = cut_short(560)
+    for runs in ((whole, cut), (cut, whole)):
+        plain = told(*runs)
+        assert [line.split(":")[0] for line in plain["answer"]] == ["measured in only one of the runs"]
+        assert plain["explained"] == []
+        assert "validation" not in plain["answer"][0], "the whole run had none"
+        rows = {row["what"]: moved_words(row) for row in plain["moved"]}
+        assert all("not measured" in rows[name] for name in ("step", "host memory"))
+
+
+def test_memory_that_was_last_looked_at_before_the_steps_is_not_that_of_the_training() -> None:
+    cut = cut_short(500, step_s=0.1)
+    assert noise.memory(record(), cut).after is None
+    assert noise.memory(record(), changed(cut, run={"outcome": "done"})).after == 500 * MIB
+
+
+def test_memory_of_programs_without_steps_is_compared_however_they_ended() -> None:
+    before, after = (cut_short(peak) for peak in (560, 900))
+    assert noise.memory(before, after).is_clear
+
+
+def test_what_a_run_had_come_to_that_died_of_memory_is_shown() -> None:
+    died = changed(cut_short(950), run={"outcome": "failed", "cause": "host_memory_exhausted"})
+    assert noise.memory(record(), died).after == 950 * MIB
+    assert noise.memory(died, record()).before is None, "it needed more than it came to: how much is not known"
+
+
+def test_what_a_run_that_was_cut_short_never_came_to_took_it_no_less_time() -> None:
+    whole = changed(record(), figures={"totals_s": {"compile": 20.0, "validation": 9.0}})
+    cut = cut_short(560, totals_s={"compile": 0.0, "validation": 0.0})
+    assert not noise.part("compile", whole, cut).is_clear and noise.part("compile", whole, cut).after is None
+    assert noise.part("validation", whole, changed(cut, run={"outcome": "done"})).is_clear

@@ -2,8 +2,9 @@
 
 A loss that differs before anything was learned differs by what it is computed from (data, labels, the model, the loss itself);
 one that begins alike and parts later by how it is learned. The amount of each of several changes cannot be known: they are
-in the order of how strong such a change usually is, and said to be possible. Values of two loss functions are of two scales:
-where the function was changed it explains that they differ, unless nothing is learned any more, which shows on any scale.
+in the order of how strong such a change usually is, and none of them is given a number of its own. Values of two loss functions
+are of two scales: where the function was changed it explains that they differ, unless nothing is learned any more, which shows
+on any scale.
 """
 
 from __future__ import annotations
@@ -38,19 +39,21 @@ def explain(
 ) -> Explained:
     broke = facts.is_broken(after) and not facts.is_broken(before)
     touching = [each for each in differences if LOSS in each.touches and each.name not in NOT_COUNTED]
-    if not touching or not (moved.is_clear or broke):
-        return Explained(LOSS)
     functions = [each for each in touching if each.name == "loss" and each.section == "optimizer"]
-    if functions and not broke and not _stopped_learning(moved, first):
-        note = "(another loss: its values are of another scale)"
-        return Explained(LOSS, (Explanation(functions[0], LOSS, moved.by, "", "measured", 1.0, note=note),))
+    shown = moved if moved.is_clear or not functions else first  # losses that end alike may have begun on two scales
+    if not touching or not (shown.is_clear or broke):
+        return Explained(LOSS)
+    if functions and not broke and not (moved.is_clear and _stopped_learning(moved, first)):
+        note = f"({'of the first step; ' if shown is first else ''}another loss: its values are of another scale)"
+        return Explained(LOSS, (Explanation(functions[0], LOSS, shown.by, "", "measured", 1.0, note=note),))
     strengths = [(_beside_others(each, touching, first.is_clear), each) for each in touching]
     whole = sum(value for value, _ in strengths)
     strengths.sort(key=lambda pair: -pair[0])
     how = "measured" if len(touching) == 1 else "possible"
     by = math.nan if broke else moved.by
+    is_shared = len([value for value, _ in strengths if value > 0]) > 1 and not broke
     found = [
-        Explanation(each, LOSS, by if broke else by * value / whole, "", how, value / whole, note=_note(each, first.is_clear))
+        Explanation(each, LOSS, by, "", how, value / whole, note=_note(each, first.is_clear), is_shared=is_shared)
         for value, each in strengths if value > 0
     ]  # fmt: skip
     return Explained(LOSS, tuple(found))

@@ -8,11 +8,13 @@ from typing import Any
 from unstall.compare import facts
 from unstall.compare.attribution import Comparison, compared
 from unstall.compare.attribution_memory import Alone
-from unstall.compare.difference import Difference
+from unstall.compare.difference import LOSS, Difference
 from unstall.compare.explanation import Explained, told_amount
 from unstall.report.text import size
 
 NOTHING = "nothing that matters differs"
+MOST_CANDIDATES = 3
+OF_THE_LOSS = {"first loss": LOSS, "AP": LOSS}  # figures that are moved by what the loss is moved by
 SHOWN_OF_A_RUN = ("name", "script", "outcome", "exit_code", "cause", "began_at", "seconds")
 
 
@@ -45,8 +47,27 @@ def answer(comparison: Comparison) -> list[str]:
         if amounts:
             lines.append(f"{each.told}: {', '.join(amounts)}")
     lines += [line for explained in comparison.explained for line in left_over(explained)]
-    lines = lines or ["nothing of it changed memory, time or loss by more than runs differ by themselves"]
+    lines = lines or [_without_explanation(comparison)]
     return lines + [each.note for each in comparison.moved.values() if each.note]
+
+
+def _without_explanation(comparison: Comparison) -> str:
+    """Nothing is explained: because nothing moved, or because nothing that differs is known to move it."""
+    clear = [each for each in comparison.moved.values() if each.is_clear]
+    shown = [each for each in comparison.moved.values() if each.before or each.after]
+    missing = [each.what for each in shown if each.before is None or each.after is None]
+    if not clear and missing:
+        return (
+            f"measured in only one of the runs: {', '.join(missing)}; nothing else changed by more than runs differ by themselves"
+        )
+    if not clear:
+        return "nothing of it changed memory, time or loss by more than runs differ by themselves"
+    told = ", ".join(f"{each.what} {_value(each.before, each.unit)} → {_value(each.after, each.unit)}" for each in clear)
+    touched = {OF_THE_LOSS.get(each.what, each.what) for each in clear}
+    may = [each.told for each in comparison.differences if touched & each.touches][:MOST_CANDIDATES]
+    return f"not explained: {told}; " + (
+        f"it may be: {', '.join(may)}" if may else "nothing that differs is known to be the cause"
+    )
 
 
 def left_over(explained: Explained) -> list[str]:
@@ -56,7 +77,7 @@ def left_over(explained: Explained) -> list[str]:
     if own and abs(explained.together) > 0.05 * max(own) and len(own) > 1:
         lines.append(f"these together, beyond what each does alone: {told_amount(explained.together, explained.left_unit)}")
     if explained.left_words:
-        may = f"; it may be: {', '.join(explained.candidates[:3])}" if explained.candidates else ""
+        may = f"; it may be: {', '.join(explained.candidates[:MOST_CANDIDATES])}" if explained.candidates else ""
         lines.append(f"not explained: {explained.left_words}{may}")
     return lines
 
@@ -84,7 +105,7 @@ def moved_words(moved: dict[str, Any]) -> tuple[str, str]:
 
 def _value(value: float | None, unit: str) -> str:
     if value is None:
-        return "–"
+        return "not measured"
     if unit == "B":
         return size(value)
     if unit == "s":

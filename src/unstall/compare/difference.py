@@ -96,6 +96,10 @@ class Difference:
         return replace(self, where=self.where or where, lines=(*self.lines, *lines)[:MOST_LINES])
 
     @property
+    def absent(self) -> str:
+        return absent(self.name)
+
+    @property
     def told(self) -> str:
         """In words, with the place."""
         return f"{self.words} ({self.where})" if self.where else self.words
@@ -114,8 +118,9 @@ def difference(
     section: str, name: str, before: Any, after: Any, words: str = "", detail: str = "", touches: frozenset[str] | None = None
 ) -> Difference:
     kind = KINDS[name]
+    was, is_now = (shown(value, absent(name)) for value in (before, after))
     return Difference(
-        section, name, before, after, words or f"{spoken(detail or name)} {shown(before)} → {shown(after)}",
+        section, name, before, after, words or f"{spoken(detail or name)} {was} → {is_now}",
         kind.touches if touches is None else touches, kind.weight, detail=detail,
     )  # fmt: skip
 
@@ -124,9 +129,16 @@ def spoken(name: str) -> str:
     return name.replace("_", " ") if name.islower() else name
 
 
-def shown(value: Any) -> str:
+def absent(name: str) -> str:
+    """What is said in the place of a value that is not there, of a difference of this kind."""
+    return "not given" if name == "command" else "none"
+
+
+def shown(value: Any, none: str = "none") -> str:
     """A value as it stands in a sentence: short, and whole numbers with their thousands."""
-    if value is None or (isinstance(value, str | list | tuple | dict) and not value):
+    if value is None:
+        return none
+    if isinstance(value, str | list | tuple | dict) and not value:
         return "none"
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -6,6 +6,7 @@ does is the difference; where it was made stands beside it. A line that nothing 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from unstall.compare.difference import (
     VALIDATION,
     Difference,
     difference,
+    shown,
 )
 from unstall.compare.differences_of_data import of_data, of_input
 from unstall.compare.differences_of_model import of_model
@@ -46,6 +48,13 @@ GUESSED = (
     "length",
 )  # kinds that a line of source is known to be by what it speaks of
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
+FEW = 3  # small numbers stand for many things
+SAYS_LITTLE = frozenset({"given", "true", "false", "yes", "no", "on", "off", "none", "auto", "default"})
+SHORT_NAMES = {  # of losses, as Keras takes them
+    "mse": "meansquarederror", "mae": "meanabsoluteerror", "mape": "meanabsolutepercentageerror",
+    "msle": "meansquaredlogarithmicerror", "kld": "kldivergence", "kullbackleiblerdivergence": "kldivergence",
+    "bce": "binarycrossentropy", "huberloss": "huber",
+}  # fmt: skip
 # A line that speaks of this can change that alone. Read in this order; a line that speaks of nothing known can change anything.
 SPEAKS_OF: tuple[tuple[str, frozenset[str]], ...] = (
     (r"\bprint\(|\blogg(er|ing)\b|verbose", frozenset()),
@@ -103,7 +112,7 @@ def _with_their_origins(found: list[Difference], changed: list[Change]) -> list[
     for origin in origins:
         places = [place for place, each in enumerate(effects) if _argument_makes(origin, each)]
         for place in places:
-            effects[place] = effects[place].made_at(f"{origin.detail} {origin.after}", ())
+            effects[place] = effects[place].made_at(f"{origin.detail} {shown(origin.after, origin.absent)}", ())
         if not places:
             left.append(origin)
     return [*(_named_by_its_lines(each) for each in effects), *left, *_of_source(unexplained)]
@@ -140,7 +149,7 @@ def makes(change: Change, effect: Difference) -> bool:
 
 def _is_ambiguous(effect: Difference) -> bool:
     """Small numbers stand for many things: 1 → 2 alone shows nothing."""
-    return all(isinstance(value, int) and abs(value) <= 3 for value in (*_values(effect.before), *_values(effect.after)))
+    return all(isinstance(value, int) and abs(value) <= FEW for value in (*_values(effect.before), *_values(effect.after)))
 
 
 def _values(value: Any) -> list[Any]:
@@ -148,10 +157,48 @@ def _values(value: Any) -> list[Any]:
 
 
 def _argument_makes(origin: Difference, effect: Difference) -> bool:
-    name = str(origin.detail)
-    values = zip(_values(effect.before), _values(effect.after), strict=False)
-    turns = any(str(was) == str(origin.before) and str(is_now) == str(origin.after) for was, is_now in values)
-    return turns or KINDS[effect.name].is_spoken_of(name)
+    """By its name, or by its values: `--opt sgd` where the optimizer became SGD. One that is not given leaves a default, which
+    nobody knows; then what is known of it must say enough."""
+    if KINDS[effect.name].is_spoken_of(str(origin.detail)):
+        return True
+    pairs = list(zip(_values(effect.before), _values(effect.after), strict=False))
+    if any(_is_meant(origin.before, was) and _is_meant(origin.after, is_now) for was, is_now in pairs):
+        return True
+    if (origin.before is not None and origin.after is not None) or effect.section == "versions":
+        return False
+    given, side = (origin.after, 1) if origin.before is None else (origin.before, 0)
+    return _says_enough(origin, given) and any(_is_meant(given, pair[side]) for pair in pairs if pair[0] != pair[1])
+
+
+def _is_meant(given: Any, value: Any) -> bool:
+    """Whether an argument, which is text, means this value: 1e-3 is 0.001, sgd is SGD, mse is MeanSquaredError."""
+    number = _as_number(given)
+    if number is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(facts.are_equal(number, float(value)))
+    return str(given) == str(value) or (bool(_word(given)) and _word(given) == _word(value))
+
+
+def _says_enough(origin: Difference, given: Any) -> bool:
+    """A word does, but `given` and on or off. A number stands for many things: only one of an option that names nothing known."""
+    number = _as_number(given)
+    if number is None:
+        return len(_word(given)) > 1 and _word(given) not in SAYS_LITTLE
+    speaks = any(kind.is_spoken_of(str(origin.detail)) for kind in KINDS.values())
+    return origin.name == "command" and not speaks and not (number == int(number) and abs(number) <= FEW)
+
+
+def _as_number(given: Any) -> float | None:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _word(value: Any) -> str:
+    """Without what names of the same thing differ by."""
+    plain = re.sub(r"[^a-z0-9]", "", str(value).lower()) if value is not None else ""
+    return SHORT_NAMES.get(plain, plain)
 
 
 def _of_source(unexplained: list[Change]) -> list[Difference]:

@@ -10,6 +10,7 @@ from unstall.compare.difference import Difference
 from unstall.compare.facts_of_run import OF_THE_RUN
 from unstall.report.text import size
 
+SHARED = "by this or others (cannot be told apart)"
 TOLD_AS_ONE = 0.1  # of an amount: what is unsure by more is told as from where to where
 
 
@@ -22,16 +23,17 @@ class Explanation:
     amount: float
     unit: str  # B, s, or nothing
     how: str
-    share: float = 0.0  # of the whole change, 0 to 1
+    share: float = 0.0  # of the whole change, 0 to 1; where it is shared, a guess for their order alone
     part: str = ""  # of a step, for the time
     note: str = ""
     unsure: float = 0.0  # that the amount may be wrong by, where that is known
+    is_shared: bool = False  # the amount is that of several explanations; nothing tells how much of it is due to this one
 
     @property
     def words(self) -> str:
-        """+5.1 GiB; +120 to +160 MiB; +12 ms per step (input)."""
+        """+5.1 GiB; +120 to +160 MiB; +12 ms per step (input); +0.4 in the loss, by this or others (cannot be told apart)."""
         told = told_range(*self.range) if self.is_range else told_amount(self.amount, self.unit, self.channel, self.part)
-        return told + (f" {self.note}" if self.note else "")
+        return told + (f", {SHARED}" if self.is_shared else "") + (f" {self.note}" if self.note else "")
 
     @property
     def is_range(self) -> bool:
@@ -50,8 +52,9 @@ class Explanation:
     def as_plain(self) -> dict[str, Any]:
         return {
             "difference": self.difference.name, "detail": self.difference.detail, "words": self.told, "channel": self.channel,
-            "part": self.part, "amount": self.amount, "unit": self.unit, "how": self.how, "share": round(self.share, 4),
-            "range": list(self.range) if self.is_range else None,
+            "part": self.part, "amount": None if self.is_shared else self.amount, "unit": self.unit, "how": self.how,
+            "share": None if self.is_shared else round(self.share, 4), "range": list(self.range) if self.is_range else None,
+            "shared_amount": self.amount if self.is_shared else None,
         }  # fmt: skip
 
 

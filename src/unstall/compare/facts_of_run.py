@@ -37,6 +37,8 @@ def part(record: dict[str, Any], name: str) -> float | None:
     """Seconds of a step; of what is not done in each step, of the whole run."""
     parts = section(record, "figures").get("totals_s" if name in OF_THE_RUN else "parts")
     value = parts.get(name) if isinstance(parts, dict) else None
+    if name in OF_THE_RUN and not value and section(record, "run").get("outcome") != "done":
+        return None  # a run that was not seen to its end may not have come to it
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 

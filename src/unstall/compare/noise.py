@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unstall.compare import facts
@@ -31,6 +31,8 @@ DEVICE_NOISE_BYTES = 8 * 2**20
 TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
 CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's own threads, which get in each other's way
 CROWDED_MORE = 0.15  # of its time that a run waited for a core more than the other: then it is said
+STRETCHED = 3.0  # times: that a step may take longer by chance on a full machine, however alike the waiting for a core was
+LEAST_ALONE = 0.02  # of its time that a run had a core for, however full the machine was
 PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
 STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
 LEAST_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
@@ -79,7 +81,25 @@ class Moved:
 
 
 def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
-    """On the card where there is one; else of the host."""
+    """On the card where there is one; else of the host. Of a run that was cut short of its need nothing was measured; that of one
+    which died of memory is at least what it had come to."""
+    moved = _memory(before, after)
+    was, is_now = _comes_to_its_need(before, after), _comes_to_its_need(after, before) or facts.died_of_memory(after)
+    if was and is_now:
+        return moved
+    return replace(moved, before=moved.before if was else None, after=moved.after if is_now else None, level=None, note="")
+
+
+def _comes_to_its_need(record: dict[str, Any], other: dict[str, Any]) -> bool:
+    """A run that was not seen to its end, and of which no step was measured though the other one has steps, held less than it
+    would have needed; so did one whose memory was last looked at before its steps. The first steps do not count: they compile."""
+    if facts.section(record, "run").get("outcome") == "done" or facts.figure(other, "step_s") is None:
+        return True
+    peak, floor = facts.figure(record, "host_peak_bytes"), facts.floor_bytes(record)
+    return facts.figure(record, "step_s") is not None and not (peak and floor and peak <= floor)
+
+
+def _memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
         old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
@@ -166,7 +186,8 @@ def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
 def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
     old, new = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     noise = _time_noise(before, after, old, new)
-    return Moved("step", old, new, noise, "s", note=_crowded_note(before, after, (new or 0.0) - (old or 0.0), noise))
+    note = _crowded_note(before, after, new - old, noise) if old and new else ""  # of one that was not measured nothing is known
+    return Moved("step", old, new, noise, "s", note=note)
 
 
 def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
@@ -227,9 +248,21 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     usual = min(value for value in (old, new) if value) if old and new else 0.0
     spreads = [facts.spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
-    crowd = CROWD_SHARE * max(facts.crowded(before) * (old or 0.0), facts.crowded(after) * (new or 0.0))
+    held_up = _held_up(before, after, old, new)
+    crowd = CROWD_SHARE * max(facts.crowded(before) * held_up[0], facts.crowded(after) * held_up[1])
     noise = max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
     return noise + _by_the_machine(before, after, old, new)
+
+
+def _held_up(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> tuple[float, float]:
+    """Both times, the longer one only as far as others on the machine can have made it so long of the shorter one. What is beyond
+    that is the run's own slowness, and no reason to allow for more."""
+    if not old or not new:
+        return old or 0.0, new or 0.0
+    alone = [max(1.0 - facts.crowded(record), LEAST_ALONE) for record in (before, after)]
+    stretched = alone[0] / alone[1] if new > old else alone[1] / alone[0]
+    most = min(old, new) * max(STRETCHED, stretched**2)  # twice: threads that share a step wait for the last of them
+    return min(old, most), min(new, most)
 
 
 def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
@@ -238,7 +271,7 @@ def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | 
     cores = [facts.section(record, "machine").get("cores") or 0 for record in (before, after)]
     more = facts.crowded(after) - facts.crowded(before)
     more = 0.0 if more * (cores[1] - cores[0]) < 0 else more  # with fewer cores it waits for itself
-    slower = (new if more > 0 else old) or 0.0
+    slower = _held_up(before, after, old, new)[1 if more > 0 else 0]
     waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them
     steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
     return waited + (PAUSES_S / steps if steps else 0.0)

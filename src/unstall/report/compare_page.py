@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.compare.comparison import moved_words
-from unstall.compare.difference import shown
+from unstall.compare.difference import absent, shown
 from unstall.report import dress
 from unstall.report.html import write_page
 
@@ -26,7 +26,8 @@ def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = dress.of_page()
     moved = [{**row, "words": moved_words(row)} for row in plain["moved"]]
     differences = [
-        {**row, "before_words": shown(row["before"]), "after_words": shown(row["after"])} for row in plain["differences"]
+        {**row, **{f"{side}_words": shown(row[side], absent(row["name"])) for side in ("before", "after")}}
+        for row in plain["differences"]
     ]
     plots = [
         plot("Loss", plain["curves"]["loss"], "step", ""),

@@ -51,7 +51,8 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
         if row["where"]:
             what.append(f"\n{row['where']}", style="dim")
         explains = Text("\n".join(row["amounts"]) or "–", style="cyan" if row["amounts"] else "dim")
-        table.add_row(what, Text(_short(row["before"]), style="red"), Text(_short(row["after"]), style="green"), explains)
+        was, is_now = (_short(row[side], row["name"]) for side in ("before", "after"))
+        table.add_row(what, Text(was, style="red"), Text(is_now, style="green"), explains)
         if row["name"] == "source":
             for line in row["lines"][:MOST_CHANGED_LINES]:
                 table.add_row("", Text(without_codes(line), style="red" if line.startswith("-") else "green"), "", "")
@@ -60,10 +61,10 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _short(value: Any) -> str:
-    from unstall.compare.difference import shown
+def _short(value: Any, kind: str) -> str:
+    from unstall.compare.difference import absent, shown
 
-    text = without_codes(shown(value))
+    text = without_codes(shown(value, absent(kind)))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
