@@ -24,8 +24,10 @@ from unstall.journal.events import (
     InputDescribed,
     ModelDescribed,
     PipelineMeasured,
+    ProcessEnded,
     ProgramStarted,
     StepsEnded,
+    TrainingBegan,
     VerdictReached,
     WeightsSampled,
 )
@@ -87,6 +89,12 @@ def test_the_page_of_a_real_run_says_what_the_terminal_says(name: str) -> None:
     assert text.headline(story) in shown
     for label, line in text.summary_lines(story):
         assert label in shown and line in shown
+
+
+def test_steps_of_a_training_that_went_on_are_counted_from_where_it_did() -> None:
+    began = TrainingBegan(at=T0, from_step=1_156)
+    story = whole(Journal([started(), began, steps(0, 4043, at=9), ProcessEnded(at=T0 + 10, exit_code=0)]))
+    assert text.headline(story).endswith("4,044 steps since step 1,156")
 
 
 def test_no_verdict_is_said_in_the_words_of_the_terminal() -> None:

@@ -29,6 +29,7 @@ from unstall.journal.events import (
     SignalSent,
     StackSampled,
     StepsEnded,
+    TrainingBegan,
 )
 from unstall.journal.reader import Journal
 from unstall.masking import masked_command
@@ -170,11 +171,13 @@ def _progress(journal: Journal) -> dict[str, Any]:
     fit = journal.last(FitBegan)
     host = journal.last(HostSampled)
     began = journal.first(RunStarted) or journal.first(ProgramStarted)
+    went_on = journal.last(TrainingBegan)
     done = last.last if last else None
     if stall is not None and stall.began.step > 0:  # the pulse knows of steps that were not written any more
         done = max(done or 0, stall.began.step - 1)
     return {
         "step": done,
+        "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,

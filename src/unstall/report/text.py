@@ -136,7 +136,8 @@ def headline(story: dict[str, Any]) -> str:
 
 def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
     took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
-    steps = f", {counted(progress['step'] + 1, 'step')}" if progress["step"] is not None else ""
+    since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
+    steps = f", {counted(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
         if is_interrupted and ended["signal"] == signals.SIGINT:
