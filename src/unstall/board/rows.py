@@ -16,7 +16,7 @@ from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail
 from unstall.report import learned
-from unstall.runs import RunFolder
+from unstall.runs import RunFolder, why_unreadable
 
 Row = dict[str, Any]
 HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
@@ -41,6 +41,7 @@ class Reader:
     sighting: Sighting = field(default_factory=lambda: Sighting(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
+    _is_closed: bool = False  # to us: a permission that is given later changes no time of the folder
     _tails: dict[Path, Tail] = field(default_factory=dict)
     _story: dict[str, Any] = field(default_factory=dict)
     _story_at: float = 0.0
@@ -54,10 +55,14 @@ class Reader:
         self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
         self.sighting.late_s = late_s(self.run)
         self.row["crew"] = crew_of(self.sighting)
-        self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"}
+        self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
     def _read(self, now: float) -> Row:
+        why = why_unreadable(self.run.path)
+        self._is_closed = why is not None
+        if why is not None:
+            return {**_nothing_known(self.run, self.run.path.stat().st_mtime), "note": f"it cannot be read: {why}"}
         self._read_story()
         journals = sorted(self.run.path.glob(JOURNAL_FILES))
         written = [path.stat().st_mtime for path in journals if path.exists()]

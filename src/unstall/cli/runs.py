@@ -55,6 +55,7 @@ def command(
 
     if not prune:
         _bring_those_of_other_machines()
+    runs.refuse_unreadable(runs.home(), "folder of the runs")
     rows = [(run, read_row(run)) for run in runs.list_runs()]
     if last_good is not None:
         found = choosing.last_good([row for _, row in rows], last_good)
