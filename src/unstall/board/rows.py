@@ -14,7 +14,7 @@ from typing import Any
 from unstall.board.glance import ENDED_STATES, Glance
 from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
-from unstall.journal.reader import JOURNAL_FILES, Tail
+from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
 from unstall.report import learned
 from unstall.runs import RunFolder, why_unreadable
 
@@ -73,8 +73,11 @@ class Reader:
         self._take(journals)
         glance = self.glance
         if not glance.last_at:
-            is_new = now - newest < FRESH_S and not self._story_at
-            about_to = {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {}
+            unread = [tail.unread for tail in self._tails.values() if tail.unread is not None]
+            is_new = now - newest < FRESH_S and not self._story_at and not unread
+            about_to = (
+                {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {"note": _lost(journals, unread)}
+            )
             return {**_nothing_known(self.run, newest), **about_to}
         started = glance.started
         pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
@@ -162,6 +165,14 @@ class Reader:
 def read_row(run: RunFolder) -> Row:
     """Once, as it is now."""
     return Reader(run).read()
+
+
+def _lost(journals: list[Path], unread: list[Unread]) -> str:
+    """Why nothing is known of it."""
+    if not unread:
+        return "its journal is empty" if journals else "it holds no journal"
+    why = next((each.why for each in unread if each.why), "")
+    return "nothing in its journal could be read" + (f": {why}" if why else "")
 
 
 def _first_look(tail: Tail) -> list[Any]:
