@@ -28,7 +28,12 @@ COLOUR = {
 }
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CODES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
+    r"|\x1b[()*+][0-9A-Za-z]"  # sets of characters
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -43,12 +48,12 @@ PHASES = {
 
 def console(name: str = "stdout") -> Console:
     """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
-    from rich.console import Console
+    from unstall.report.clean_console import CleanConsole
 
     stream: IO[str] | None = getattr(sys, name)
     if stream is None:
-        return Console(quiet=True)
-    return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
+        return CleanConsole(quiet=True)
+    return CleanConsole(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
 
 
 def _width(stream: IO[str]) -> int | None:
@@ -60,7 +65,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
-    table = grid()
+    table, story = grid(), cleaned(story)
     state = story["state"]
     table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
@@ -269,6 +274,15 @@ def _share(seconds: float | None, total: float) -> str:
 def without_codes(words: str) -> str:
     """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
     return _CODES.sub("", words)
+
+
+def cleaned(plain: Any) -> Any:
+    """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
+    if isinstance(plain, str):
+        return without_codes(plain)
+    if isinstance(plain, dict):
+        return {key: cleaned(value) for key, value in plain.items()}
+    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
 
 
 def duration(seconds: float) -> str:
