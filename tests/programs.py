@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 UNSTALL = [sys.executable, "-m", "unstall"]
 
@@ -33,6 +36,16 @@ def run_watched(
 def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> Seen:
     done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=120)
     return Seen(done.returncode, done.stdout, done.stderr)
+
+
+def as_anybody(*command: str) -> list[str]:
+    """The command, begun so that permissions of files hold for it, too: of root they are not asked."""
+    if os.geteuid() != 0:
+        return list(command)
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may read everything, and there is no setpriv that would take this away")
+    dropped = "-dac_override,-dac_read_search"
+    return ["setpriv", "--bounding-set", dropped, "--inh-caps", dropped, *command]
 
 
 def write(folder: Path, source: str, name: str = "program.py") -> Path:

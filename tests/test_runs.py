@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unstall import runs
-from unstall.errors import WrongInput
+from unstall.errors import NoSuchRun, WrongInput
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, from_plain
 
@@ -64,3 +64,13 @@ def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_sa
     made = runs.create("train").path
     assert made.is_relative_to(tempfile.gettempdir())
     made.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(2, "begins 2 runs: 2026-0, 2026-1."), (6, "begins 6 runs, the latest 5 of them: 2026-1,")]
+)
+def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(count: int, told: str, own_home: Path) -> None:
+    for number in range(count):
+        (own_home / f"2026-{number}").mkdir(parents=True)
+    with pytest.raises(NoSuchRun, match=told):
+        runs.find("2026")

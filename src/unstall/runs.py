@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from unstall.membership import told_by
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
 WORKERS = "workers"  # the folder of those that are not the first
+MOST_NAMED = 5  # runs, in the message that several are meant
 _BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -273,6 +275,41 @@ def create(label: str) -> RunFolder:
     return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
 
 
+def why_unreadable(folder: Path) -> str | None:
+    """Why nobody can look into it, with the permission that is missing; None: one can, or there is no such folder."""
+    try:
+        os.stat(f"{folder}/.")  # noqa: PTH116 - to enter it is one permission, to list it another; a Path would lose the dot
+        with os.scandir(folder):
+            return None
+    except PermissionError as error:
+        return f"{error.strerror}: {_missing_permission(folder)}"
+    except OSError:
+        return None
+
+
+def _missing_permission(folder: Path) -> str:
+    try:
+        found = folder.stat()
+    except OSError:
+        return f"'{folder.parent}', or a folder above it, does not let you in (x)"
+    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {_user(found.st_uid)}"
+
+
+def _user(number: int) -> str:
+    import pwd  # not everywhere, and needed only here
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def refuse_unreadable(folder: Path, called: str = "run folder") -> None:
+    why = why_unreadable(folder)
+    if why is not None:
+        raise WrongInput(f"The {called} '{folder}' cannot be read: {why}.")
+
+
 def list_runs() -> list[RunFolder]:
     """Oldest first."""
     try:
@@ -283,16 +320,27 @@ def list_runs() -> list[RunFolder]:
 
 
 def find(name: str) -> RunFolder:
-    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there."""
+    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there. WrongInput where it, or
+    the folder that holds the runs, cannot be read."""
+    found = _find(name)
+    refuse_unreadable(found.path)
+    return found
+
+
+def _find(name: str) -> RunFolder:
     if _BUCKET.fullmatch(name):
         from unstall.storage.fetching import fetched_run
 
         return fetched_run(name)
     as_path = Path(name)
-    if ("/" in name or as_path.is_absolute() or name in {".", ".."}) and as_path.is_dir():
+    is_place = "/" in name or name in {".", ".."}
+    if is_place:
+        refuse_unreadable(as_path)
+    if is_place and as_path.is_dir():
         if not any(as_path.glob("events-*.jsonl")):
             raise NoSuchRun(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
         return RunFolder(as_path.resolve())
+    refuse_unreadable(home(), "folder of the runs")
     runs = list_runs()
     if bucket_home() and not any(run.name == name for run in runs):
         runs = _with_those_of_other_machines(runs)
@@ -302,9 +350,10 @@ def find(name: str) -> RunFolder:
     if len(matches) == 1:
         return _brought(matches[0])
     if len(matches) > 1:
-        raise NoSuchRun(
-            f"'{name}' begins {len(matches)} runs: {', '.join(run.name for run in matches[-5:])}. Give more of the name."
-        )
+        shown = matches[-MOST_NAMED:]
+        latest = f", the latest {len(shown)} of them" if len(shown) < len(matches) else ""
+        names = ", ".join(run.name for run in shown)
+        raise NoSuchRun(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
     where = bucket_home() or home()
     if not runs:
         raise NoSuchRun(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")

@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -103,11 +104,15 @@ def test_a_page_may_be_opened_before_the_program_is_started_and_right_after_the_
 def test_a_damaged_run_is_said_and_the_others_are_shown(tmp_path: Path, port: int) -> None:
     broken = training(tmp_path, "broken")
     with broken.journal.open("a") as file:
-        file.write('{"event":"StepsEnded","at":"soon","first":[],"last":{}}\n' * 3)
+        file.write(f'{{"event":"StepsEnded","at":{time.time()},"first":[],"last":{{}}}}\n' * 3)
+    odd = training(tmp_path, "odd")
+    with odd.journal.open("a") as file:
+        file.write('{"event":"StepsEnded","at":"soon"}\n' * 3)
     training(tmp_path, "whole")
     assert Asked(port, "/").status == 200
     answer = Asked(port, "/run/broken")
     assert answer.status == 500 and "cannot be shown" in answer.text and "Traceback" not in answer.text
+    assert "3 lines could not be read" in Asked(port, "/run/odd").text
     assert Asked(port, "/run/whole").status == 200
 
 

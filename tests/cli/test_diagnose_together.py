@@ -45,6 +45,14 @@ def test_a_run_that_belongs_to_no_other_is_told_by_itself(tmp_path: Path) -> Non
     assert "alone: told by itself, as it tells of no other workers." in call("diagnose", f"{tmp_path}/").stdout
 
 
+def test_lines_of_a_worker_that_could_not_be_read_are_told(tmp_path: Path) -> None:
+    runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
+    with runs[1].journal_path("inside", 1).open("ab") as file:
+        file.write(b"\x00rubbish\n" * 3)
+    done = call("diagnose", f"{tmp_path}/", COLUMNS="160")
+    assert f"damaged   {runs[1].name}/events-inside-1.jsonl: 3 lines could not be read" in done.stdout
+
+
 def test_what_can_not_be_followed_is_refused(tmp_path: Path) -> None:
     done = call("diagnose", "--follow", str(tmp_path / "none"))
     assert (done.returncode, "--follow: expected one folder" in done.stderr) == (2, True)

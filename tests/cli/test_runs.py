@@ -70,6 +70,25 @@ def test_the_last_good_run_of_a_script_is_its_name_alone(home: Path) -> None:
         call("--last-good", "other.py")
 
 
+@pytest.mark.parametrize("typed", ["./train.py", "../mine/train.py", "{folder}/train.py", "{folder}/../mine/train.py"])
+def test_a_script_is_found_by_any_path_of_it(typed: str, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command of each was `python train.py`, in a folder of its own."""
+    for name in ("mine", "other"):
+        (tmp_path / name).mkdir()
+        run = finished(own_home, f"2026-01-0{len(name)}-{name}")
+        run.record_path.write_text(json.dumps({"record": {"run": {"script": str(tmp_path / name / "train.py")}}}))
+    monkeypatch.chdir(tmp_path / "mine")
+    script = typed.format(folder=tmp_path / "mine")
+    assert call("--last-good", script).stdout.strip() == "2026-01-04-mine"
+    assert names(as_json("--script", script)) == ["2026-01-04-mine"]
+    assert len(as_json("--script", "train.py")["runs"]) == 2
+
+
+def test_without_a_record_the_path_is_that_of_the_first_event(home: Path) -> None:
+    assert names(as_json("--script", "/home/user/train.py", "--state", "done")) == ["2026-01-01-first", "2026-01-02-second"]
+    assert names(as_json("--script", "/home/other/train.py")) == []
+
+
 def test_a_dry_run_says_what_would_go_and_removes_nothing(home: Path) -> None:
     told = as_json("--prune", "--older-than", "10m", "--keep", "1", "--dry-run")
     assert [row["run"] for row in told["pruned"]] == ["2026-01-01-first", "2026-01-02-second"]

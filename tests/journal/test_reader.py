@@ -1,6 +1,7 @@
 """Journals are read whole or while being written; a torn last line waits, a damaged one is counted."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -112,3 +113,50 @@ def test_no_bytes_whatever_break_the_reader(noise: bytes, cut: int) -> None:
 def test_an_event_survives_its_way_through_json(at: float, step: int, phase: str) -> None:
     event = StepsEnded(at=at, first=step, phase=phase)
     assert from_plain(json.loads(json.dumps(to_plain(event)))) == event
+
+
+def unread(folder: Path) -> list[tuple[str, int, bool, str]]:
+    return [(each.file, each.lines, each.is_all, each.why) for each in read_folder(folder).unread]
+
+
+def test_lines_that_cannot_be_read_are_counted_by_file(tmp_path: Path) -> None:
+    good, odd = (
+        encode(StepsEnded(at=1.0)),
+        b'\x00\x01\n[1]\n{"at":1}\n{"event":"StepsEnded","at":"x"}\n{"event":"StepsEnded","at":1e99}\n',
+    )
+    (tmp_path / "events-inside-1.jsonl").write_bytes(good + odd + good + good[:-10])
+    (tmp_path / "events-watcher-2.jsonl").write_bytes(odd)
+    assert unread(tmp_path) == [("events-inside-1.jsonl", 5, False, ""), ("events-watcher-2.jsonl", 5, True, "")]
+    assert read_folder(tmp_path).count == 2
+
+
+def test_what_is_no_line_at_all_is_damage_and_half_a_line_is_none(tmp_path: Path) -> None:
+    """After a power cut a file may be as long as it was, and hold zeros."""
+    (tmp_path / "events-inside-1.jsonl").write_bytes(bytes(4096))
+    (tmp_path / "events-watcher-2.jsonl").write_bytes(encode(StepsEnded(at=1.0))[:-1])
+    assert unread(tmp_path) == [("events-inside-1.jsonl", 1, True, "")]
+
+
+def test_events_of_a_newer_version_are_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "events-inside-1.jsonl").write_bytes(b'{"event":"SomethingNew","at":1.0}\n')
+    assert unread(tmp_path) == []
+
+
+def test_a_journal_that_is_gone_beside_its_pulse_or_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pulse-7").touch()
+    (tmp_path / "events-watcher-2.jsonl").mkdir()
+    assert unread(tmp_path) == [
+        ("events-watcher-2.jsonl", 0, True, "Is a directory"),
+        ("events-inside-7.jsonl", 0, True, "it is gone"),
+    ]
+
+
+def test_only_an_empty_journal_of_a_moment_ago_is_that_of_a_run_which_begins(tmp_path: Path) -> None:
+    path = tmp_path / "events-inside-1.jsonl"
+    assert not read_folder(tmp_path).is_beginning
+    path.touch()
+    assert read_folder(tmp_path).is_beginning
+    os.utime(path, (1, 1))
+    assert not read_folder(tmp_path).is_beginning
+    path.write_bytes(b"rubbish\n")
+    assert not read_folder(tmp_path).is_beginning

@@ -109,3 +109,30 @@ def test_trying_a_json_target_leaves_no_trace(tmp_path: Path) -> None:
     assert old.read_text() == "kept"
     with pytest.raises(WrongInput, match="Is a directory"):
         refuse_unwritable(str(tmp_path))
+
+
+def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    link = "\x1b]8;;http://x\x1b\\shapes\x1b]8;;\x07"
+    claim = f"\x1b[1mit said\x1b[0m {link} \x9b31mred\x1b[?25l \x1b(Bend\x08\x07"
+    hostile = {**VERDICT, "summary": claim, "where": "\x1b[2Ja.py:1", "evidence": [{"claim": claim}], "remedies": [{"do": claim}]}
+    text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), text.console(), summary=True)
+    printed = capsys.readouterr().out
+    assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
+    assert [character for character in printed if not character.isprintable() and character != "\n"] == []
+
+
+def test_a_table_with_codes_in_its_cells_stays_straight(capsys: pytest.CaptureFixture[str]) -> None:
+    table = text.grid()
+    for cell in ("\x1b[31mred\x1b[0m", "red"):
+        table.add_row(cell, "end")
+    text.print_clean(text.console(), table)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+def test_colours_of_our_own_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    text.console().print("red", style="red")
+    assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\n"

@@ -19,7 +19,7 @@ from unstall.board.crews import put_together
 from unstall.board.living import FRESH_S
 from unstall.board.rows import Reader, Row
 from unstall.journal.reader import JOURNAL_FILES
-from unstall.runs import RunFolder
+from unstall.runs import RunFolder, why_unreadable
 
 LOOK_EVERY_S = 0.8
 MOST_RUNS = 5000
@@ -122,6 +122,9 @@ class Catalogue:
 
 
 def is_run(run: RunFolder) -> bool:
+    """Or may be one, as nobody can look into it: it is shown as such, rather than left out without a word."""
+    if why_unreadable(run.path) is not None:
+        return True
     return any(run.path.glob(JOURNAL_FILES)) or run.settings_path.is_file()
 
 

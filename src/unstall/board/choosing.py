@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from unstall.board.rows import TONES, Row, script_of
 from unstall.errors import NoSuchRun, WrongInput
 
 STATES = tuple(TONES)
 UNITS_S = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+STEPS = ("/", "./", "../")  # a path that begins so means one file, and no other of its name
 _AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([mhdw])")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -30,11 +31,12 @@ class Wanted:
     def is_everything(self) -> bool:
         return self == Wanted()
 
-    def fits(self, row: Row) -> bool:
+    def fits(self, row: Row, path: str = "") -> bool:
+        """`path`: of the script that it ran, where that is known."""
         began = row["began_at"] or row["changed_at"]
         return (
             (not self.states or row["state"] in self.states)
-            and (self.script is None or is_script(row, self.script))
+            and (self.script is None or is_script(row, self.script, path))
             and (self.model is None or self.model in (row["model"] or ""))
             and (self.since is None or began >= self.since)
             and (self.before is None or row["changed_at"] < self.before)
@@ -42,8 +44,13 @@ class Wanted:
         )
 
 
-def is_script(row: Row, script: str) -> bool:
-    """By its path, its name with or without .py, or the model that `unstall train` trained."""
+def is_script(row: Row, script: str, path: str = "") -> bool:
+    """By its path, its name with or without .py, or the model that `unstall train` trained. `path`: where the script of the run
+    lies, which its command, typed in some folder, does not tell."""
+    if path and "/" in script and Path(script).resolve() == Path(path):
+        return True
+    if path and script.startswith(STEPS):
+        return False
     own = script_of(row)
     return script in {own, PurePath(own).name, PurePath(own).stem, row["model"]} or own.endswith(f"/{script.removeprefix('./')}")
 
@@ -67,8 +74,9 @@ def is_good(row: Row) -> bool:
     return row["state"] == "done" and (row["verdict"] is None or row["verdict"]["effect"] == "slows")
 
 
-def last_good(rows: Iterable[Row], script: str) -> Row:
-    of_it = [row for row in rows if is_script(row, script)]
+def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str]) -> Row:
+    """`paths`: of the scripts, by the names of the runs."""
+    of_it = [row for row in rows if is_script(row, script, paths.get(row["run"], ""))]
     good = [row for row in of_it if is_good(row)]
     if good:
         return max(good, key=lambda row: float(row["began_at"] or row["changed_at"]))

@@ -52,7 +52,8 @@ class Followed:
             return
         has_turned = self._read()
         self._looked_at = time.monotonic()
-        shown = (self._count, row["state"], row["stalled_s"], self._story_at(), _written_at(self.run))
+        self._tail.judge(self._journal)
+        shown = (self._count, self._journal.unread, row["state"], row["stalled_s"], self._story_at(), _written_at(self.run))
         if shown == self._shown:
             return
         self._journal.now = time.time() if row["is_live"] else 0.0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.board.rows import Row, read_row
-from unstall.runs import RunFolder
+from unstall.runs import RunFolder, why_unreadable
 from unstall.supervisor.alone import FILE as LOCK
 
 PREFIX = ".pruned-"
@@ -27,11 +27,12 @@ class Doomed:
 
 
 def doomed(runs: list[tuple[RunFolder, Row]], keep: int | None, checkpoints_only: bool) -> list[Doomed]:
-    """Of runs that were chosen, oldest first: all but the newest `keep`, and but those that go on."""
+    """Of runs that were chosen, oldest first: all but the newest `keep`, and but those that go on, or cannot be looked into: they
+    may go on, too."""
     kept = set(range(len(runs) - keep, len(runs))) if keep else set()
     found = []
     for number, (run, row) in enumerate(runs):
-        if number in kept or row["is_live"] or run.path.is_symlink():
+        if number in kept or row["is_live"] or run.path.is_symlink() or why_unreadable(run.path) is not None:
             continue
         paths = tuple(path for path in _paths(run, checkpoints_only) if path.exists() and not path.is_symlink())
         if paths:

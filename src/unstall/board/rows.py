@@ -14,9 +14,9 @@ from typing import Any
 from unstall.board.glance import ENDED_STATES, Glance
 from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
-from unstall.journal.reader import JOURNAL_FILES, Tail
+from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
 from unstall.report import learned
-from unstall.runs import RunFolder
+from unstall.runs import RunFolder, why_unreadable
 
 Row = dict[str, Any]
 HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
@@ -41,6 +41,7 @@ class Reader:
     sighting: Sighting = field(default_factory=lambda: Sighting(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
+    _is_closed: bool = False  # to us: a permission that is given later changes no time of the folder
     _tails: dict[Path, Tail] = field(default_factory=dict)
     _story: dict[str, Any] = field(default_factory=dict)
     _story_at: float = 0.0
@@ -54,10 +55,14 @@ class Reader:
         self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
         self.sighting.late_s = late_s(self.run)
         self.row["crew"] = crew_of(self.sighting)
-        self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"}
+        self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
     def _read(self, now: float) -> Row:
+        why = why_unreadable(self.run.path)
+        self._is_closed = why is not None
+        if why is not None:
+            return {**_nothing_known(self.run, self.run.path.stat().st_mtime), "note": f"it cannot be read: {why}"}
         self._read_story()
         journals = sorted(self.run.path.glob(JOURNAL_FILES))
         written = [path.stat().st_mtime for path in journals if path.exists()]
@@ -68,8 +73,11 @@ class Reader:
         self._take(journals)
         glance = self.glance
         if not glance.last_at:
-            is_new = now - newest < FRESH_S and not self._story_at
-            about_to = {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {}
+            unread = [tail.unread for tail in self._tails.values() if tail.unread is not None]
+            is_new = now - newest < FRESH_S and not self._story_at and not unread
+            about_to = (
+                {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {"note": _lost(journals, unread)}
+            )
             return {**_nothing_known(self.run, newest), **about_to}
         started = glance.started
         pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
@@ -157,6 +165,14 @@ class Reader:
 def read_row(run: RunFolder) -> Row:
     """Once, as it is now."""
     return Reader(run).read()
+
+
+def _lost(journals: list[Path], unread: list[Unread]) -> str:
+    """Why nothing is known of it."""
+    if not unread:
+        return "its journal is empty" if journals else "it holds no journal"
+    why = next((each.why for each in unread if each.why), "")
+    return "nothing in its journal could be read" + (f": {why}" if why else "")
 
 
 def _first_look(tail: Tail) -> list[Any]:

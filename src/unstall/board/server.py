@@ -131,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
             desk.asked_at = time.monotonic()
         try:
             body = desk.body(parts.path, query)
-        except DAMAGED as error:  # of a journal with odd values: this page cannot be made, all others can
+        except (*DAMAGED, OSError) as error:  # odd values in a journal, or it is closed to us: all other pages can be made
             return self._send(
                 HTTPStatus.INTERNAL_SERVER_ERROR, _text(f"This run cannot be shown: {type(error).__name__}: {error}")
             )

@@ -22,6 +22,7 @@ import click
 from unstall import __version__
 from unstall.errors import NotInstalled, UnstallError, WrongInput
 from unstall.report.streams import print_what_the_stream_has
+from unstall.report.text import without_codes
 
 FOLDER = Path(__file__).parent
 
@@ -96,12 +97,12 @@ def json_option(what: str) -> Decorator:
 def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
     from unstall.report import json
-    from unstall.report.text import console
+    from unstall.report.text import cleaned, console
 
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        show(plain, console())
+        show(cleaned(plain), console())
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,5 +171,5 @@ def main() -> None:
     try:
         group(standalone_mode=True)
     except UnstallError as error:
-        sys.stderr.write(f"unstall: {error}\n")
+        sys.stderr.write(f"unstall: {without_codes(str(error))}\n")
         sys.exit(error.exit_code)

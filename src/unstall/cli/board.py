@@ -54,6 +54,7 @@ def command(
     place = folder or runs.bucket_home()
     mirror = mirror_of(place) if is_bucket(place) else None
     path = mirror.folder if mirror is not None else Path(folder) if folder else runs.home()
+    runs.refuse_unreadable(path, "folder of the runs")
     if mirror is not None or folder is None:
         path.mkdir(parents=True, exist_ok=True)
     if stop:

@@ -50,19 +50,22 @@ def command(
     from unstall import runs
     from unstall.board import choosing
     from unstall.board.rows import read_row
+    from unstall.compare.last_good import script_path
     from unstall.errors import WrongInput
     from unstall.report.runs import show, show_last_good
 
     if not prune:
         _bring_those_of_other_machines()
+    runs.refuse_unreadable(runs.home(), "folder of the runs")
     rows = [(run, read_row(run)) for run in runs.list_runs()]
+    paths = {run.name: script_path(run) for run, _ in rows} if "/" in (last_good or script or "") else {}
     if last_good is not None:
-        found = choosing.last_good([row for _, row in rows], last_good)
+        found = choosing.last_good([row for _, row in rows], last_good, paths)
         return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
     began = choosing.moment(since, "--since") if since is not None else None
     before = choosing.moment(older_than, "--older-than") if older_than is not None else None
     wanted = choosing.Wanted(states, script, model, began, before, words)
-    chosen = [(run, row) for run, row in rows if wanted.fits(row)]
+    chosen = [(run, row) for run, row in rows if wanted.fits(row, paths.get(run.name, ""))]
     if prune:
         if wanted.is_everything and keep is None:
             raise WrongInput(

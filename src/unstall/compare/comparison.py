@@ -15,6 +15,7 @@ from unstall.report.text import size
 NOTHING = "nothing that matters differs"
 MOST_CANDIDATES = 3
 OF_THE_LOSS = {"first loss": LOSS, "AP": LOSS}  # figures that are moved by what the loss is moved by
+SAME_RUN = "this is one run, compared with itself"
 SHOWN_OF_A_RUN = ("name", "script", "outcome", "exit_code", "cause", "began_at", "seconds")
 
 
@@ -26,7 +27,7 @@ def told(
     return {
         "before": _run(before),
         "after": _run(after),
-        "answer": answer(comparison),
+        "answer": [*([SAME_RUN] if _is_same(before, after) else []), *answer(comparison)],
         "differences": [_difference(each, comparison) for each in comparison.differences],
         "moved": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
         "explained": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
@@ -35,6 +36,11 @@ def told(
             "memory": {"before": _memory_curve(before), "after": _memory_curve(after)},
         },
     }
+
+
+def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    path = facts.section(before, "run").get("path")
+    return bool(path) and path == facts.section(after, "run").get("path")
 
 
 def answer(comparison: Comparison) -> list[str]:

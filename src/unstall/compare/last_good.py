@@ -21,7 +21,7 @@ def last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
 
     def is_it(key: tuple[str, ...]) -> bool:
         known = Path(key[1]) if len(key) > 1 else Path()
-        return key[0] == "script" and (known == wanted.absolute() or (len(wanted.parts) == 1 and known.name == script))
+        return key[0] == "script" and (known == wanted.resolve() or (len(wanted.parts) == 1 and known.name == script))
 
     return _newest(lambda run: (key := key_of(run)) is not None and is_it(key), before)
 
@@ -52,6 +52,13 @@ def key_of(run: RunFolder) -> tuple[str, ...] | None:
         if part == "-m" and place + 1 < len(command):
             return ("module", command[place + 1], str(folder))
     return ("script", str((folder / command[0]).resolve())) if command else None
+
+
+def script_path(run: RunFolder) -> str:
+    """The absolute path of the script that it ran, as recorded, or by its first event; empty where nothing says so."""
+    told = (_json(run.record_path).get("record") or {}).get("run") or {}
+    key = key_of(run) or ("",)
+    return str(told.get("script") or (key[1] if key[0] == "script" else ""))
 
 
 def is_good(run: RunFolder) -> bool:

@@ -2,7 +2,8 @@
 
 Every section is optional. A journal of an older version, a half one or none gives empty sections, never an error. Sections:
 
-run            name, script, command, began_at, ended_at, seconds, outcome (done, failed, stuck, interrupted, running), cause
+run            name, script, command, began_at, ended_at, seconds, cause,
+               outcome (done, failed, stuck, interrupted, running, unknown)
 settings       of `unstall train`, by their names
 sources        files of the program by name: sha256, lines, text
 environment    variables that can change a training

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -38,13 +39,25 @@ def runs_inside(name: str) -> list[RunFolder]:
     if is_bucket(name):
         return _in_bucket(name)
     folder = Path(name)
-    if not ("/" in name or name in {".", ".."}) or not folder.is_dir() or any(folder.glob(JOURNAL_FILES)):
+    if not ("/" in name or name in {".", ".."}):
         return []
-    inside = [RunFolder(path.resolve()) for path in sorted(folder.iterdir()) if path.is_dir() and any(path.glob(JOURNAL_FILES))]
+    runs.refuse_unreadable(folder)
+    if not folder.is_dir() or any(folder.glob(JOURNAL_FILES)):
+        return []
+    inside = [RunFolder(path.resolve()) for path in _readable(folder) if any(path.glob(JOURNAL_FILES))]
     inside = inside or [RunFolder(path.resolve()) for path in worker_folders(RunFolder(folder), "workers/*")]
     if not inside:
         raise NoSuchRun(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
     return inside
+
+
+def _readable(folder: Path) -> list[Path]:
+    """The folders in it. Of one that cannot be read it is said that it is left out."""
+    found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    closed = {path: why for path in found if (why := runs.why_unreadable(path)) is not None}
+    for path, why in closed.items():
+        sys.stderr.write(f"unstall: '{path}' is left out, as it cannot be read: {why}.\n")
+    return [path for path in found if path not in closed]
 
 
 def _in_bucket(name: str) -> list[RunFolder]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import heapq
 import json
+import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from unstall.journal.events import (
     Event,
@@ -29,13 +31,26 @@ from unstall.journal.events import (
 E = TypeVar("E", bound=Event)
 
 JOURNAL_FILES = "events-*.jsonl"
+PULSE_FILES = "pulse-*"
 MOST_OF_A_KIND = 3000  # in memory; a run of weeks must not grow its watcher
 MOST_OF_A_LARGE_KIND = 300
 LARGE_KINDS = (StackSampled, ThreadsSeen, WeightsSampled)  # each some tens of kilobytes in memory
 NEWEST_SHARE, OLDEST_SHARE = 1 / 2, 1 / 8  # of these, that stay whole; what lies between is thinned out
 PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
+BEGINS_WITHIN_S = 15.0  # the first event of a run is written, once its journal is there
+LATEST_AT = 1e11  # seconds since 1970: no event is of the year 5138
 # A training that was repaired has had several workers, one after the other: causes look at the newest, these tell of the run.
 OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkipped)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What could not be read of a journal file."""
+
+    file: str  # its name
+    lines: int
+    is_all: bool  # and nothing else is in it
+    why: str = ""  # it could not be opened
 
 
 class Tail:
@@ -46,6 +61,8 @@ class Tail:
         self.path = path
         self.damaged_lines = 0
         self._kinds = kinds
+        self._closed_as = ""  # why it could not be opened
+        self._good_lines = 0
         self._offset = 0
         self._rest = b""
 
@@ -54,8 +71,10 @@ class Tail:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = file.read(most_bytes)
-        except OSError:
+        except OSError as error:
+            self._closed_as = error.strerror or type(error).__name__
             return []
+        self._closed_as = ""
         self._offset += len(data)
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
@@ -86,12 +105,31 @@ class Tail:
                 return
 
     def _parse(self, line: bytes) -> Event | None:
+        """None: it is damaged, or of a kind that this version does not know."""
         try:
-            plain = json.loads(line)
-            return from_plain(plain) if isinstance(plain, dict) else None
-        except (ValueError, TypeError):
+            event = from_plain(_of_line(line))
+            if event is not None and not abs(event.at) < LATEST_AT:
+                raise ValueError("no moment of a run")
+        except (ValueError, TypeError, RecursionError):
             self.damaged_lines += 1
             return None
+        self._good_lines += 1
+        return event
+
+    @property
+    def unread(self) -> Unread | None:
+        """A half line at the end is being written; what does not even begin like a line is none of ours."""
+        lines = self.damaged_lines + (bool(self._rest) and not self._rest.startswith(b"{"))
+        if not lines and not self._closed_as:
+            return None
+        return Unread(self.path.name, lines, not self._good_lines, self._closed_as)
+
+
+def _of_line(line: bytes) -> dict[str, Any]:
+    plain = json.loads(line)
+    if not isinstance(plain, dict) or not isinstance(plain.get("event"), str):
+        raise TypeError("no event")
+    return plain
 
 
 def _kind(line: bytes) -> bytes:
@@ -121,9 +159,25 @@ class FolderTail:
         events.sort(key=lambda event: event.at)
         return events
 
-    @property
-    def damaged_lines(self) -> int:
-        return sum(tail.damaged_lines for tail in self._tails.values())
+    def judge(self, journal: Journal) -> None:
+        """Tells the journal of what was read how well that went."""
+        found = [tail.unread for tail in self._tails.values()]
+        journal.unread = (*(each for each in found if each is not None), *self._gone())
+        journal.is_beginning = journal.count == 0 and not journal.unread and self._is_new()
+
+    def _gone(self) -> Iterator[Unread]:
+        """Journals of programs whose pulse is there: a program writes its first event before it has one."""
+        for pulse in sorted(self.folder.glob(PULSE_FILES)):
+            name = f"events-inside-{pulse.name.partition('-')[2]}.jsonl"
+            if self.folder / name not in self._tails:
+                yield Unread(name, 0, is_all=True, why="it is gone")
+
+    def _is_new(self) -> bool:
+        try:
+            written = [path.stat().st_mtime for path in self._tails]
+        except OSError:
+            return False
+        return bool(written) and time.time() - max(written) < BEGINS_WITHIN_S
 
 
 class Journal:
@@ -133,6 +187,8 @@ class Journal:
         self._by_kind: dict[type[Event], list[Event]] = {}
         self._now = now
         self._last_at = 0.0
+        self.unread: tuple[Unread, ...] = ()  # of the files that it was read from
+        self.is_beginning = False  # its files were made a moment ago, and nothing is in them yet
         self.count = 0
         self.extend(sorted(events, key=lambda event: event.at))
 
@@ -186,7 +242,10 @@ def stream_folder(folder: Path) -> Iterator[Event]:
 
 
 def read_folder(folder: Path) -> Journal:
-    return Journal(of_the_newest_worker(FolderTail(folder).read()))
+    tail = FolderTail(folder)
+    journal = Journal(of_the_newest_worker(tail.read()))
+    tail.judge(journal)
+    return journal
 
 
 def of_the_newest_worker(events: list[Event]) -> list[Event]:

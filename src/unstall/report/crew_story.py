@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from unstall.crew.crew import Crew, Member
@@ -33,6 +34,7 @@ def tell_crew(crew: Crew, holding: Holding | None = None) -> dict[str, Any]:
         "held": holding.held if holding else None,
         "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
         + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
+        "unread": [{"run": member.run, **asdict(each)} for member in crew.members for each in member.journal.unread],
         "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
     }
 

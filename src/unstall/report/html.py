@@ -48,6 +48,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             is_well=text.is_well(story),
             causes=[verdict["cause"] for verdict in story["verdicts"]],
             not_seen=text.not_seen(story),
+            damaged=text.damaged(story),
             summary=[*text.summary_lines(story), *(line for line in text.places(story) if line[0] != "report")],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,

@@ -76,7 +76,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 def pictures(run: RunFolder) -> list[str]:
     """Where they lie: predictions beside what is there. A link may lead to anything, and what it leads to would be shown."""
-    found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
+    try:
+        found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
+    except PermissionError:
+        return []
     return [str(path) for path in found[:MOST_PICTURES]]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.diagnosis.diagnose import diagnose
 from unstall.journal.events import Event, RunStarted
-from unstall.journal.reader import JOURNAL_FILES, Journal, since, stream_folder
+from unstall.journal.reader import JOURNAL_FILES, FolderTail, Journal, since
 from unstall.report.progress import Progress
 from unstall.report.timeline import Timeline
 from unstall.report.whole import tell_whole
@@ -20,12 +20,14 @@ BYTES_OF_AN_EVENT = 350  # about: for the bar only
 def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, Any]:
     journal, timeline, count = Journal(), Timeline(), 0
     expected = sum(path.stat().st_size for path in run.path.glob(JOURNAL_FILES)) // BYTES_OF_AN_EVENT
-    for events in some_at_once(stream_folder(run.path), AT_ONCE):
+    tail = FolderTail(run.path)
+    for events in some_at_once(tail.stream(), AT_ONCE):
         journal = extended(journal, events)
         timeline.extend(events)
         count += len(events)
         if progress is not None:
             progress("reading the journal", count, max(expected, count))
+    tail.judge(journal)
     return tell_whole(run, journal, diagnose(journal), timeline)
 
 

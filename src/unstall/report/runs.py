@@ -30,6 +30,9 @@ def show(told: dict[str, Any], out: Console) -> None:
         verdict, where = Text(row["verdict"] or "–"), Text(row["where"] or "")
         table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, where)
     print_clean(out, table)
+    for row in told["runs"]:
+        if row["state"] == "unknown" and row["note"]:
+            out.print(Text(f"{row['run']}: {row['note']}."), soft_wrap=True)
 
 
 def _steps(progress: dict[str, Any]) -> str:

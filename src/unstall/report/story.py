@@ -5,6 +5,7 @@ Everything that is printed for a person comes from here, and is the JSON of ever
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
@@ -38,6 +39,7 @@ from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
+GOES_ON = frozenset({"stuck", "slow", "training", "running"})  # as far as the journal knows
 
 
 def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
@@ -47,6 +49,8 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "state": state(journal, diagnosis),
         "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
         "unknown": _unknown(journal, diagnosis),
+        "events": journal.count,
+        "unread": [asdict(each) for each in journal.unread],
         "run": run,
         "command": masked_command(started.command) if started else [],
         "pid": started.pid if started else None,
@@ -72,8 +76,13 @@ def membership(journal: Journal) -> dict[str, Any] | None:
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
-    """failed | killed | interrupted | done | ended | stuck | slow | training | running. Ended: nobody saw how."""
-    return state_of(journal, bool(diagnosis.findings))
+    """failed | killed | interrupted | done | ended | stuck | slow | training | running | starting | unknown. Ended: nobody saw
+    how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
+    told = state_of(journal, bool(diagnosis.findings))
+    if journal.is_beginning:
+        return "starting"
+    is_lost = journal.count == 0 or any(each.is_all for each in journal.unread)
+    return "unknown" if is_lost and told in GOES_ON else told
 
 
 def state_of(journal: Journal, is_named: bool) -> str:

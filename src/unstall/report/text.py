@@ -28,7 +28,12 @@ COLOUR = {
 }
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CODES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
+    r"|\x1b[()*+][0-9A-Za-z]"  # sets of characters
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -43,12 +48,12 @@ PHASES = {
 
 def console(name: str = "stdout") -> Console:
     """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
-    from rich.console import Console
+    from unstall.report.clean_console import CleanConsole
 
     stream: IO[str] | None = getattr(sys, name)
     if stream is None:
-        return Console(quiet=True)
-    return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
+        return CleanConsole(quiet=True)
+    return CleanConsole(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
 
 
 def _width(stream: IO[str]) -> int | None:
@@ -60,13 +65,15 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
-    table = grid()
+    table, story = grid(), cleaned(story)
     state = story["state"]
     table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style="green" if is_well(story) else ""))
+    for index, line in enumerate(damaged(story)):
+        table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for index, line in enumerate(since_last_good(story)):
         table.add_row("since" if index == 0 else "", Text(line, style="bold" if index else ""))
     for index, line in enumerate(not_seen(story)):
@@ -85,14 +92,31 @@ def since_last_good(story: dict[str, Any]) -> list[str]:
 
 
 def is_well(story: dict[str, Any]) -> bool:
-    return not story["verdicts"] and story["state"] not in {"failed", "killed", "stuck"}
+    return not story["verdicts"] and not story.get("unread") and story["state"] not in {"failed", "killed", "stuck", "unknown"}
 
 
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
     if story["state"] == "stuck":
         return "no cause was found for this stall"
-    return "nothing wrong was found" if is_well(story) else "no cause was found for this end"
+    if story["state"] == "unknown":
+        return "none: nothing says how it is"
+    if story["state"] in {"failed", "killed"}:
+        return "no cause was found for this end"
+    return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
+
+
+def damaged(story: dict[str, Any]) -> list[str]:
+    """What of its journals could not be read, a line for each file."""
+    return [_unread(row) for row in story.get("unread") or []]
+
+
+def _unread(row: dict[str, Any]) -> str:
+    file = f"{row['run']}/{row['file']}" if "run" in row else row["file"]
+    if row["why"]:
+        return f"{file} could not be read: {row['why']}"
+    lines = counted(row["lines"], "line")
+    return f"{file}: nothing of it could be read, {lines}" if row["is_all"] else f"{file}: {lines} could not be read"
 
 
 def print_clean(out: Console, shown: RenderableType) -> None:
@@ -118,6 +142,8 @@ def headline(story: dict[str, Any]) -> str:
     progress, ended = story["progress"], story["ended"]
     if ended is not None:
         return _ending(ended, progress, story["state"] == "interrupted")
+    if story["state"] == "unknown":
+        return _why_unknown(story)
     if progress["stalled_s"] is not None:
         phase, step = progress["stalled_in"] or "", progress["stalled_step"]
         place = (
@@ -132,6 +158,15 @@ def headline(story: dict[str, Any]) -> str:
     if progress["cpu_cores"] is not None:
         parts.append(f"{progress['cpu_cores'] * 100:.0f} % of one core")
     return ", ".join(parts) or "the program runs"
+
+
+def _why_unknown(story: dict[str, Any]) -> str:
+    unread = story["unread"]
+    if not unread:
+        return "its journal is empty"
+    if not story["events"]:
+        return "nothing in its journal could be read"
+    return f"{unread[0]['file'] if len(unread) == 1 else 'a part of its journal'} could not be read, in which its end may stand"
 
 
 def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
@@ -166,6 +201,8 @@ def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
 
 def not_seen(story: dict[str, Any]) -> list[str]:
     """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
+    if story["state"] == "unknown":
+        return []  # how a run is to be started does not mend its journal
     is_unexplained = not story["verdicts"] and story["state"] in {"stuck", "slow", "failed", "killed"}
     rows = [row for row in story["unknown"] if row["cure"] or is_unexplained]
     return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
@@ -238,6 +275,15 @@ def _share(seconds: float | None, total: float) -> str:
 def without_codes(words: str) -> str:
     """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
     return _CODES.sub("", words)
+
+
+def cleaned(plain: Any) -> Any:
+    """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
+    if isinstance(plain, str):
+        return without_codes(plain)
+    if isinstance(plain, dict):
+        return {key: cleaned(value) for key, value in plain.items()}
+    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
 
 
 def duration(seconds: float) -> str:

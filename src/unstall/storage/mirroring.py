@@ -103,7 +103,11 @@ def copied(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
 
 
 def is_copy(run: RunFolder) -> bool:
-    return (run.path / MARK).exists()
+    """One that cannot be looked into is none that we have brought."""
+    try:
+        return (run.path / MARK).exists()
+    except PermissionError:
+        return False
 
 
 def take_over(run: RunFolder) -> None:

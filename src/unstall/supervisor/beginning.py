@@ -48,9 +48,11 @@ def _found(name: str) -> RunFolder:
 
         return fetched_run(name, with_checkpoint=True)
     folder = Path(name)
+    runs.refuse_unreadable(folder)
     if RunFolder(folder).settings_path.is_file():
         return RunFolder(folder.resolve())
-    trained = [run for run in runs.list_runs() if run.settings_path.is_file()]
+    readable = [run for run in runs.list_runs() if runs.why_unreadable(run.path) is None]
+    trained = [run for run in readable if run.settings_path.is_file()]
     found = trained[-1] if name == "last" and trained else runs.find(name)
     return _with_checkpoint(found) if found.bucket else found
 

@@ -174,17 +174,17 @@ class Teller:
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             if repair:
-                repairs.show_newest(story, out)
+                repairs.show_newest(text.cleaned(story), out)
             else:
                 text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
 
-    def complain(self, text: str) -> None:
+    def complain(self, words: str) -> None:
         if sys.stderr is None:
             return
         try:
-            sys.stderr.write(f"unstall: {text}\n")
+            sys.stderr.write(f"unstall: {text.without_codes(words)}\n")
         except OSError:
             return
 

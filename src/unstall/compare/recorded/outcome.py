@@ -64,7 +64,9 @@ def _script(taken: Taken, command: list[str], folder: str) -> str:
 
 
 def outcome(taken: Taken) -> str:
-    """done | failed | stuck | interrupted | running. Where nobody saw how it ended, it is not called done."""
+    """done | failed | stuck | interrupted | running | unknown. Where nobody saw how it ended, it is not called done."""
+    if taken.last_at is None:
+        return "unknown"  # nothing of its journal could be read
     ended = taken.last(ProcessEnded)
     if ended is None:
         return _without_end(taken)
