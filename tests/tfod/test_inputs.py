@@ -143,6 +143,14 @@ def test_a_label_map_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, 
     assert found.to_set[0].why == "line 2: Expected a whole number as id. Received: 'one'."
 
 
+def test_records_without_an_example_and_a_label_map_without_a_class_are_to_be_set(tmp_path: Path, shapes: Path) -> None:
+    (tmp_path / "random.record").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "map.pbtxt").write_text("# nothing\n", encoding="utf-8")
+    found = converted(written(), Given(str(tmp_path / "random.record"), str(tmp_path / "map.pbtxt"), str(shapes / "data.record")))
+    named = [(each.setting, each.why) for each in found.to_set]
+    assert ("data", "no example could be read in it") in named and ("labels", "it names no class") in named
+
+
 def test_further_eval_readers_are_left_out() -> None:
     second = 'eval_input_reader { tf_record_input_reader { input_path: "gs://b/other" } label_map_path: "other" }'
     found = converted(written(more=second))

@@ -94,10 +94,8 @@ def remarks(root: Node, taken: Chosen, found: Inputs) -> list[str]:
     model = root.node("model", meta_architecture(root))
     said = [taken.said] if taken.said else []
     wanted = model.whole("num_classes", 0)
-    if found.classes is not None and wanted and found.classes != wanted:
+    if found.classes and wanted and found.classes != wanted:
         said.append(f"num_classes is {wanted} and the label map has {found.classes}: those of the label map are learned")
-    if found.train is not None and not found.train.images:
-        said.append("the records hold no example")
     if model.node("second_stage_box_predictor").has("rfcn_box_predictor"):
         said.append("R-FCN has no counterpart here: the config becomes a Faster R-CNN")
     if model.node("second_stage_box_predictor", "mask_rcnn_box_predictor").flag("predict_instance_masks"):

@@ -71,6 +71,8 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
         path = ledger.values["data"]
         files = found.links.get(path) or shards.files_of(path, in_bucket=given.data is not None or is_bucket(beside))
         found.train = shards.seen(files, progress)
+        if files and found.train is not None and not found.train.images:
+            found.to_set.append(ToSet("data", path, "no example could be read in it"))
     return found
 
 
@@ -127,6 +129,8 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
         return
     try:
         found.classes = len({item.number for item in labelmap.read(files[0]) if item.number >= 1})
+        if not found.classes:
+            found.to_set.append(ToSet("labels", path, "it names no class"))
     except Unparsable as error:
         found.to_set.append(ToSet("labels", path, f"line {error.line}: {error}" if error.line else str(error)))
     except OSError as error:
