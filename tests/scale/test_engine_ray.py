@@ -51,8 +51,8 @@ def test_what_a_worker_of_ray_starts_is_our_command() -> None:
 def test_a_run_goes_on_from_its_checkpoint_when_the_cluster_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with ray_cluster.cluster(2) as nodes:
-        told = ray_cluster.measured(nodes, 2, "lose_node", (*ray_cluster.SETTINGS, "--epochs", "6"))
+        told = ray_cluster.measured(nodes, 2, "lose_node", (*ray_cluster.SETTINGS, "--epochs", "4"))
     assert (told["struck"], told["code"]) == ("a node", 0), told["said"]
-    whole = 6 * (180 // 8)  # epochs of what is not kept for validation, by batches
+    whole = 4 * (180 // 8)  # epochs of what is not kept for validation, by batches
     assert told["ended"] == {0: ("done", whole), 1: ("done", whole)}
     assert all(steps[-1] >= 10 for steps in told["went_on_from"].values()), "from a checkpoint, not from the beginning"
