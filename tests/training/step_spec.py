@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 from tests.detectors.conformance import FLOOR
 from tests.detectors.seeded import batch, set_weights
-from unstall.backends.devices import as_on_a_card
 from unstall.detectors import build
 from unstall.errors import WrongInput
 from unstall.settings import Settings
@@ -320,17 +318,3 @@ def _tensors_of(step: Step) -> list[Any]:
     key, first = torch.from_numpy(draw_key(7, 0)), torch.tensor(0, dtype=torch.int32)
     statistics = [variable.value.clone() for variable in step.program.statistics.values()]
     return [*part, key, first, torch.tensor(1.0), *statistics]
-
-
-def test_a_step_as_it_is_compiled_for_a_card_changes_weights_and_statistics_by_as_much() -> None:
-    """There more is computed again, and gradients are laid out otherwise."""
-    resnet = {"blocks": (1, 1, 1, 1), "width": 8, "channels": 16, "head_convs": 1, "trainable_stages": 5, "frozen_norms": False}
-    state = []
-    for context in (nullcontext(), as_on_a_card()):
-        with context:
-            detector = build("retinanet_resnet50_fpn", image_px=PX, classes=3, **resnet)
-            set_weights(detector)
-            step = Step(detector, SETTINGS, TOTAL)
-            taken(step, 2)
-            state.append(step.arrays())
-    assert furthest(state[1], state[0]) < 1e-4

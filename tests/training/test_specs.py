@@ -13,6 +13,7 @@ OWN = {
     "tensorflow": (
         "export_spec.py",
     ),  # all three kinds; the others by hand: KERAS_BACKEND=jax pytest tests/training/export_spec.py
+    "jax": ("card_spec.py",),  # what PyTorch and TensorFlow compile for a card is nothing else, or cannot be had without one
     "torch": ("update_spec.py", "trying_spec.py"),  # whose optimizers updates are held against; and which compiles nothing
 }
 
