@@ -70,6 +70,7 @@ check: $(VENV)/.ready-for-test
 BESIDE     = $(MAKE) --no-print-directory -j3 --output-sync=recurse
 LEARNING   := tests/detectors tests/training
 WAITING    := tests/board tests/cloud tests/crew tests/scale tests/signals tests/storage tests/supervisor
+READING    := tests/data tests/tfod
 NO_BACKEND := "not tensorflow and not jax and not torch"
 
 tests: $(VENV)/.ready-for-test
@@ -77,11 +78,12 @@ tests: $(VENV)/.ready-for-test
 
 tests-torch: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m torch
-	$(BIN)/pytest -m $(NO_BACKEND) $(addprefix --ignore=,$(WAITING))
+	$(BIN)/pytest -m $(NO_BACKEND) $(addprefix --ignore=,$(WAITING) $(READING))
 
 tests-compiled: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m jax
 	$(BIN)/pytest -m tensorflow $(LEARNING)
+	$(BIN)/pytest -m $(NO_BACKEND) $(READING)
 
 tests-watching: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m $(NO_BACKEND) $(WAITING)
