@@ -37,7 +37,7 @@ def in_order_of_weights(gradients: Any) -> Any:
         return gradients
     try:
         from jax.experimental.layout import Layout, with_layout_constraint
-    except ImportError:  # before JAX 0.7
+    except ImportError:  # an older JAX calls it otherwise
         return gradients
     return jax.tree.map(lambda each: with_layout_constraint(each, Layout(tuple(range(each.ndim)))), gradients)
 

@@ -65,6 +65,17 @@ def test_found_where_a_generator_given_to_steps_of_watch_waits_also_without_a_fr
     assert "It waits for an event that another thread must set in batches at train.py:8" in verdict.summary
 
 
+def test_clear_where_a_generator_given_to_steps_of_watch_sleeps() -> None:
+    rests = main(
+        py("train.py", "batches", 8), lib("unstall/inside/watch.py", "Watched.steps", 43), py("train.py", "<module>", 12)
+    )
+    looks = [
+        *(stacks(rests, at=at) for at in (109, 110, 111)),
+        *(kernel(sleeper(call="clock_nanosleep"), at=at) for at in (109, 110, 111)),
+    ]
+    assert isinstance(generator_blocked.examine(stall_with(*looks)), Clear)
+
+
 def test_found_with_the_users_line_and_what_it_waits_for() -> None:
     verdict = generator_blocked.examine(stall_with(*(stacks(FIT, loader(), at=at) for at in (109, 110, 111))))
     assert isinstance(verdict, Found)

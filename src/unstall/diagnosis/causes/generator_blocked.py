@@ -35,6 +35,9 @@ from unstall.journal.reader import Journal
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
 # Files of the frameworks that call the user's input code.
+_STEPS_OF_WATCH = (
+    "unstall/inside/watch.py"  # `for batch in run.steps(generator)`: a loop of one's own, which may rest for a while
+)
 _MACHINERY = (
     "tensorflow/python/data/ops/from_generator_op.py",
     "tensorflow/python/ops/script_ops.py",
@@ -43,7 +46,7 @@ _MACHINERY = (
     "/tf_keras/src/engine/data_adapter.py",
     "/tf_keras/src/utils/data_utils.py",
     "torch/utils/data/",
-    "unstall/inside/watch.py",  # `for batch in run.steps(generator)`
+    _STEPS_OF_WATCH,
 )
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
@@ -67,7 +70,9 @@ def examine(journal: Journal) -> Verdict:
     standing = stall.still()
     for still in standing:
         frames = input_frames(still.thread)
-        if frames and waits_for(still.thread, still.call) != "room in a queue":
+        words = waits_for(still.thread, still.call)
+        may_rest = _STEPS_OF_WATCH in {frame["file"][-len(_STEPS_OF_WATCH) :] for frame in still.thread["frames"]}
+        if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
             return _found(journal, stall, still, frames, "Your input code has not given a batch", "the input's thread")
     for still in standing:
         frames = loop_frames(journal, stall, still)
