@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from keras import ops
 
+from unstall.backends.apart import apart
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.parts.boxes import Tensor, iou
 
@@ -19,19 +21,21 @@ class Matches(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """IoU of anchors and boxes; with boxes first it is the same numbers, which XLA then computes twice rather than keeps.
+    """IoU of anchors and boxes, and the same of boxes and anchors. On a card each call computes it anew, into what is made of it.
 
-    An anchor is compared with the best of each box, so that all overlaps of a box are looked through before those of an anchor.
-    Kept for that, they are among the largest numbers of a step: 16 images, 76,725 anchors and 100 boxes are half a gigabyte.
+    It is looked through four times: all of a box before those of an anchor, for the best of each. Kept for that, it is among the
+    largest numbers of a step: 16 images, 76,725 anchors and 100 boxes are half a gigabyte.
     """
 
-    of_anchors: Tensor  # (batch, anchors, boxes)
-    of_boxes: Tensor  # (batch, boxes, anchors)
+    of_anchors: Callable[[], Tensor]  # (batch, anchors, boxes)
+    of_boxes: Callable[[], Tensor]  # (batch, boxes, anchors)
 
 
 def overlaps(anchors: Tensor, boxes: Tensor) -> Overlap:
-    of_anchors = iou(anchors, boxes)
-    return Overlap(of_anchors, iou(boxes, anchors) if is_compiled_for_card() else ops.swapaxes(of_anchors, -1, -2))
+    if is_compiled_for_card():
+        return Overlap(lambda: iou(anchors, apart(boxes)), lambda: iou(apart(boxes), anchors))
+    kept = iou(anchors, boxes)
+    return Overlap(lambda: kept, lambda: ops.swapaxes(kept, -1, -2))
 
 
 def match(overlap: Overlap, mask: Tensor, foreground: float, background: float, low_quality: bool) -> Matches:
@@ -40,25 +44,30 @@ def match(overlap: Overlap, mask: Tensor, foreground: float, background: float, 
     With `low_quality` the anchors that overlap a box best are objects too, however little that is, ties included; each then
     learns the box that it overlaps best itself, which need not be the one that it was taken for. (So the published detectors do.)
     """
-    of_anchors = ops.where(mask[:, None, :], overlap.of_anchors, -1.0)
-    best, box = ops.max(of_anchors, axis=2), ops.argmax(of_anchors, axis=2)
+    best, box = _best(overlap, mask)
     is_object, is_background = best >= foreground, best < background
     if low_quality:
         # A compiler may compute an overlap twice and round it in two ways: what is compared must not hang on the last bit.
         # A box that overlaps no anchor at all (it has no area, or lies outside) would else take every anchor.
-        best_of_box = ops.max(ops.where(mask[:, :, None], overlap.of_boxes, -1.0), axis=2)[:, None, :]
-        is_best = (of_anchors >= best_of_box * (1 - TIE)) & (best_of_box > 0)
+        best_of_box = ops.max(ops.where(mask[:, :, None], overlap.of_boxes(), -1.0), axis=2)[:, None, :]
+        is_best = (overlap.of_anchors() >= best_of_box * (1 - TIE)) & (best_of_box > 0)
         taken = ops.any(is_best, axis=2)
         is_object, is_background = is_object | taken, is_background & ~taken
     return Matches(box, is_object, is_background)
 
 
+def _best(overlap: Overlap, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """(batch, anchors) how much an anchor overlaps the box that it overlaps most, and which that is."""
+    is_box = mask[:, None, :]
+    best = ops.max(ops.where(is_box, overlap.of_anchors(), -1.0), axis=2)
+    return best, ops.argmax(ops.where(is_box, overlap.of_anchors(), -1.0), axis=2)
+
+
 def match_default_boxes(overlap: Overlap, mask: Tensor, foreground: float) -> Matches:
     """SSD's: from `foreground` on an object; and the best anchor of each box learns that box, of two boxes the later."""
-    masked = ops.where(mask[:, None, :], overlap.of_anchors, -1.0)
-    best, box = ops.max(masked, axis=2), ops.argmax(masked, axis=2)
-    anchors, boxes = masked.shape[1], masked.shape[2]
-    chosen = ops.argmax(overlap.of_boxes, axis=2)  # (batch, boxes)
+    best, box = _best(overlap, mask)
+    anchors, boxes = best.shape[1], mask.shape[1]
+    chosen = ops.argmax(overlap.of_boxes(), axis=2)  # (batch, boxes)
     claims = (chosen[:, None, :] == ops.arange(anchors, dtype=chosen.dtype)[None, :, None]) & mask[:, None, :]
     later = ops.max(ops.where(claims, ops.arange(boxes, dtype="int32")[None, None, :], -1), axis=2)
     is_object = (best >= foreground) | (later >= 0)
