@@ -35,6 +35,8 @@ class TorchStepping:
         self._firsts = [
             torch.tensor(part * program.micro_batch, dtype=torch.int32, device=device) for part in range(program.micro_batches)
         ]
+        places = {name: place for place, names in enumerate(program.groups.values()) for name in names}
+        self._groups = torch.tensor([places[name] for name in program.trained], dtype=torch.int32, device=device)
         self._differentiate, self._count = Replayed(self._one_part), Replayed(self._counts_of_part)
         if device.type == "cuda" and not torch.are_deterministic_algorithms_enabled():
             torch.backends.cudnn.benchmark = True  # shapes never change: the quickest kernels are worth a search
@@ -146,7 +148,8 @@ class TorchStepping:
         """As `unstall.training.update.updated` has it, in place."""
         program, rules, state = self.program, self.program.rules, self._state
         scale = torch.as_tensor(scale_of(state, rules), dtype=torch.float32, device=gradients[0].device).clone()
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))) / scale
+        norms = torch.stack(torch._foreach_norm(gradients)) / scale
+        norm = torch.linalg.vector_norm(norms)
         is_applied = torch.isfinite(norm) & torch.isfinite(computed.losses.sum())
         divisor = scale * torch.clamp(norm / rules.clip_norm, min=1.0) if rules.clip_norm else scale
         self._change(gradients, divisor, (~is_applied).float(), rate)
@@ -159,7 +162,8 @@ class TorchStepping:
         state["updates"].add_(is_applied)
         for name, value in scaled(state, is_applied, rules).items():
             state[name].copy_(value)
-        return program.told(computed.losses, norm, is_applied, scale)
+        of_groups = torch.zeros(len(program.groups), device=norms.device).index_add_(0, self._groups, norms.square()).sqrt()
+        return program.told(computed.losses, of_groups, norm, is_applied, scale)
 
     def _change(self, gradients: list[torch.Tensor], divisor: torch.Tensor, is_skipped: torch.Tensor, rate: float) -> None:
         """Those with decay and those without, each by one kernel that divides the gradients first and, where they are to be

@@ -14,6 +14,7 @@ from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.chance import Draw
 from unstall.detectors.parts.layers import leaf_layers
 from unstall.settings import Settings
+from unstall.training.layer_groups import layer_groups
 from unstall.training.update import Rules, State, first_state, scale_of, updated
 
 # What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
@@ -42,6 +43,7 @@ class Program:
                 is_statistic = layer.trainable and not any(variable is each for each in layer._trainable_variables)
                 kind = self.trained if id(variable) in learned else self.statistics if is_statistic else self.fixed
                 kind[f"{layer.name}/{variable.name}"] = variable
+        self.groups = layer_groups(self.trained)
 
     @property
     def changing(self) -> dict[str, Any]:
@@ -86,13 +88,14 @@ class Program:
     ) -> tuple[State, Tensor]:  # fmt: skip
         """The state after the step, and what is told of it."""
         loss = ops.sum(computed.losses)
-        after, norm, is_applied = updated(state, gradients, computed.statistics, loss, rate, self.rules)
-        return after, self.told(computed.losses, norm, is_applied, scale_of(state, self.rules))
+        after, sizes, is_applied = updated(state, gradients, computed.statistics, loss, rate, self.rules)
+        norms = ops.stack([ops.sqrt(sum(sizes.squares[name] for name in names)) for names in self.groups.values()])
+        return after, self.told(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
 
-    def told(self, losses: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
-        """In one piece, as each that is fetched from a device takes its own time."""
+    def told(self, losses: Tensor, norms: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
+        """In one piece, as each that is fetched from a device takes its own time. `norms`: of the gradients of each group."""
         numbers = [ops.cast(each, "float32") for each in (norm, is_applied, scale)]
-        return ops.concatenate([losses, ops.stack(numbers)])
+        return ops.concatenate([losses, norms, ops.stack(numbers)])
 
     def _with(self, values: dict[str, Tensor]) -> keras.StatelessScope:
         """In which variables have these values, and what is assigned to them goes no further."""

@@ -43,6 +43,7 @@ class Numbers:
     losses: dict[str, float]
     loss: float
     gradient_norm: float  # before it is cut
+    group_norms: dict[str, float]  # the same of each group of layers, from the image to the boxes
     rate: float
     is_applied: bool
     loss_scale: float  # that it was computed with; 1 but for float16
@@ -56,14 +57,15 @@ class Numbers:
 class Told:
     """What a step tells when it is done."""
 
-    def __init__(self, told: Any, names: tuple[str, ...], rate: float) -> None:
-        self._told, self._names, self._rate = told, names, rate
+    def __init__(self, told: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
+        self._told, self._losses, self._groups, self._rate = told, losses, groups, rate
 
     def read(self) -> Numbers:
         """Waits for the step."""
         *values, norm, is_applied, scale = (float(each) for each in keras.ops.convert_to_numpy(self._told))
-        losses = dict(zip(self._names, values, strict=True))
-        return Numbers(losses, sum(values), norm, self._rate, bool(is_applied), scale)
+        count = len(self._losses)
+        losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
+        return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
 
 
 class Step:
@@ -86,7 +88,7 @@ class Step:
         rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
         told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
-        return Told(told, self.detector.loss_names, rate)
+        return Told(told, self.detector.loss_names, tuple(self.program.groups), rate)
 
     def arrays(self) -> Arrays:
         """Every number that the next step hangs on, beside the settings; copies."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
@@ -52,6 +52,13 @@ class Rules:
         return self.weight_decay if len(weight.shape) > 1 else 0.0
 
 
+class Sizes(NamedTuple):
+    """Of the gradients, before they are cut."""
+
+    norm: Tensor
+    squares: dict[str, Tensor]  # the sum of those of each
+
+
 def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray], rules: Rules) -> dict[str, np.ndarray]:
     """Beside the weights themselves. `weights` are those that learn; `averaged` are these and what else changes."""
     state: dict[str, np.ndarray] = {}
@@ -68,11 +75,13 @@ def scale_of(state: State, rules: Rules) -> Tensor | float:
 
 def updated(
     state: State, gradients: dict[str, Tensor], statistics: dict[str, Tensor], loss: Tensor, rate: Tensor, rules: Rules
-) -> tuple[State, Tensor, Tensor]:
-    """The state after it, the norm of the gradients and whether they were applied. `gradients` are of the scaled loss, by the
+) -> tuple[State, Sizes, Tensor]:
+    """The state after it, how large the gradients were and whether they were applied. `gradients` are of the scaled loss, by the
     names of the weights; `statistics` what norms have learned meanwhile."""
     factor = 1.0 / scale_of(state, rules)
-    norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in gradients.values())) * factor
+    sums = {name: ops.sum(ops.square(gradient)) for name, gradient in gradients.items()}
+    norm = ops.sqrt(sum(sums.values())) * factor
+    sizes = Sizes(norm, {name: each * factor * factor for name, each in sums.items()})
     is_applied = ops.isfinite(norm) & ops.isfinite(loss)
     if rules.clip_norm:
         factor = factor * rules.clip_norm / ops.maximum(norm, rules.clip_norm)
@@ -84,7 +93,7 @@ def updated(
         after |= averages(state, after, rules)
     after["updates"] = state["updates"] + 1
     kept = {name: ops.where(is_applied, value, state[name]) for name, value in after.items()}
-    return {**state, **kept, **scaled(state, is_applied, rules)}, norm, is_applied
+    return {**state, **kept, **scaled(state, is_applied, rules)}, sizes, is_applied
 
 
 def sgd(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules) -> State:
