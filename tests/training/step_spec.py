@@ -142,6 +142,14 @@ def test_a_run_that_goes_on_ends_with_the_same_bits() -> None:
     assert same_bits(step.arrays(), end) == []
 
 
+def test_the_norms_of_the_groups_make_up_that_of_all() -> None:
+    for numbers in begun()[1]:
+        assert next(iter(numbers.group_norms)) == "backbone, first layers" and len(numbers.group_norms) > 4
+        assert all(norm > 0 for norm in numbers.group_norms.values())
+        together = sum(norm**2 for norm in numbers.group_norms.values()) ** 0.5
+        assert together == pytest.approx(numbers.gradient_norm, rel=1e-5)
+
+
 def test_arrays_are_copies() -> None:
     step, _, _, end = begun()
     kept = {name: array.copy() for name, array in end.items()}

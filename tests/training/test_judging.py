@@ -30,6 +30,10 @@ class Told:
     rate: float = 0.1
 
     @property
+    def group_norms(self) -> dict[str, float]:
+        return {"backbone": self.gradient_norm, "head": 2 * self.gradient_norm}
+
+    @property
     def losses(self) -> dict[str, float]:
         return {"class": self.loss / 2, "box": self.loss / 2}
 

@@ -63,6 +63,7 @@ from unstall.journal.training import (
     CheckpointFailed,
     CheckpointRefused,
     EpochScored,
+    GradientsMeasured,
     LossDiverged,
     MemoryExhausted,
     PreemptionNoticed,
@@ -77,13 +78,13 @@ __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
     "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen", "DeviceMemoryCounted",
     "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded",
-    "Frame", "HoldingsCounted", "HostSampled", "ImageNotRead", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted",
-    "LibrariesSeen", "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
-    "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade",
-    "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead",
-    "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
-    "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered", "WorkerReplaced",
-    "WorkersAwaited",
+    "Frame", "GradientsMeasured", "HoldingsCounted", "HostSampled", "ImageNotRead", "InputDescribed", "InputMeasured",
+    "KernelSpoke", "KillsCounted", "LibrariesSeen", "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted",
+    "ModelRecorded", "ModulesLoaded", "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt",
+    "PipelineMeasured", "PlanMade", "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded",
+    "SampleFailed", "SourceRead", "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen",
+    "TrainingBegan", "TrainingEnded", "UpdateSkipped", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined",
+    "WorkerRecovered", "WorkerReplaced", "WorkersAwaited",
 ]  # fmt: skip
 
 

@@ -80,6 +80,15 @@ class UpdateSkipped(Event):
 
 
 @dataclass(frozen=True)
+class GradientsMeasured(Event):
+    """The gradients' norms of groups of layers, before they were cut: means over the updates that were applied since the last."""
+
+    step: int = 0
+    updates: int = 0
+    norms: dict[str, float] = field(default_factory=dict)  # by group, from the image to the boxes
+
+
+@dataclass(frozen=True)
 class MemoryExhausted(Event):
     """Of the device, or of the host."""
 

@@ -28,6 +28,7 @@ from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
 from unstall.training.detecting import Detecting
 from unstall.training.fingerprint import fingerprint_of
+from unstall.training.gradient_norms import GradientNorms
 from unstall.training.interruption import Interruption
 from unstall.training.judging import Judge
 from unstall.training.lessons import Lessons, lessons
@@ -82,12 +83,14 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
         at = Position.from_plain(position, pipeline.steps_per_epoch)
     step.take_over(company.from_first(lambda: step.iteration))
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
-    judge = Judge(run.of_worker(company.who.worker), learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all)
+    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
+    norms = GradientNorms(board.scalars if board is not None else None) if company.is_first else None
+    own = run.of_worker(company.who.worker)
+    judge = Judge(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, norms)
     rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
     if position is not None:
         judge.restore(position["judged"])
         rhythm.began(at.step)
-    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
     if board is not None:
         board.table(at.step, "settings", as_plain(settings))
     results = Results(run, detector, learned.classes, line.say, is_kept=company.is_first)

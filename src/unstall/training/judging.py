@@ -15,6 +15,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.runs import RunFolder
 from unstall.training import bad_batches
 from unstall.training.endings import DIVERGED, NOT_FINITE, Ending
+from unstall.training.gradient_norms import GradientNorms
 from unstall.training.position import Position
 from unstall.training.stopping import Diverged, Divergence, SkippedUpdates
 from unstall.training.telling import tell
@@ -49,9 +50,10 @@ class Judge:
         at: Position,
         say: Callable[[str], None],
         rows_of_all: Callable[[int, int], list[int]] | None = None,
+        norms: GradientNorms | None = None,
     ) -> None:
-        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch."""
-        self._rows_of_all = rows_of_all
+        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch. `norms`: who tells of those."""
+        self._rows_of_all, self._norms = rows_of_all, norms
         self._run, self._data, self._at, self._say = run, data, at, say
         self._unread: deque[Unread] = deque()
         self._skipped, self._divergence = SkippedUpdates(), Divergence(warm_up_steps)
@@ -75,8 +77,11 @@ class Judge:
 
     def read_all(self) -> None:
         """Waits for all steps."""
+        last = self._unread[-1].step if self._unread else 0
         while self._unread:
             self._read(self._unread.popleft())
+        if self._norms is not None and last:
+            self._norms.tell(last)
 
     def as_plain(self) -> dict[str, Any]:
         return {"skipped": self._skipped.as_plain(), "divergence": self._divergence.as_plain()}
@@ -91,6 +96,8 @@ class Judge:
             self._skipped.see(is_applied=True)
             self.last_loss = numbers.loss
             self._at.now.add(numbers.losses, numbers.gradient_norm, numbers.rate)
+            if self._norms is not None:
+                self._norms.see(unread.step, numbers.group_norms)
             diverged = self._divergence.see(unread.step, numbers.loss, numbers.rate)
             if diverged is not None:
                 self._end_diverged(unread.step, diverged)

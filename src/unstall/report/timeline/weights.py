@@ -1,7 +1,7 @@
-"""Gradients and updates over the run, by groups of layers, as far as the probe has read them.
+"""Gradients and updates over the run, by groups of layers, as far as they are known.
 
 The probe reads some of a model's variables now and then. Those of neighbouring layers are put together, so that a deep model
-gives a few lines from its first layers to its last.
+gives a few lines from its first layers to its last. The project's own trainer tells the norms of groups itself, of all weights.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from unstall.journal.events import Event, WeightsSampled
+from unstall.journal.events import Event, GradientsMeasured, WeightsSampled
 from unstall.report.timeline.bins import Named
 from unstall.report.timeline.plots import Plot, line_plot
 
@@ -17,16 +17,22 @@ MOST_GROUPS = 8
 MOST_POINTS = 300
 MOST_NAMES = 2 * MOST_GROUPS  # a program may train two models
 OF_SOME = "Of the variables that were read, from the first layers to the last."
+OF_ALL = "Of all weights that learn, before they are cut; means over the updates since the point before."
 
 
 class Weights:
     def __init__(self) -> None:
         self._gradients = Named(MOST_POINTS, MOST_NAMES)
         self._updates = Named(MOST_POINTS, MOST_NAMES)
+        self._note = OF_SOME
         self._names: tuple[str, ...] = ()
         self._groups: dict[str, str] = {}
 
     def take(self, event: Event, moment: float) -> None:
+        if isinstance(event, GradientsMeasured):
+            self._note = OF_ALL
+            for group, norm in event.norms.items():
+                self._gradients.add(str(group), moment, norm)
         if not isinstance(event, WeightsSampled):
             return
         weights = [weight for weight in event.facts.get("weights") or [] if isinstance(weight, dict)]
@@ -45,7 +51,7 @@ class Weights:
 
     def plots(self, seconds: float) -> list[Plot | None]:
         return [
-            line_plot("gradients", "Gradient norms by group of layers", "", self._gradients.series, seconds, note=OF_SOME),
+            line_plot("gradients", "Gradient norms by group of layers", "", self._gradients.series, seconds, note=self._note),
             line_plot("updates", "Size of an update against the weights", "", self._updates.series, seconds, note=OF_SOME),
         ]
 

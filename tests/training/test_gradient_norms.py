@@ -1,0 +1,80 @@
+"""Gradient norms by group of layers: told as means, often at first, and then no more than once a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from unstall.inside import probe
+from unstall.journal.events import GradientsMeasured
+from unstall.journal.reader import read_folder
+from unstall.runs import RunFolder
+from unstall.training.gradient_norms import EVERY_S, MOST_S, GradientNorms
+from unstall.training.layer_groups import layer_groups
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunFolder]:
+    folder = RunFolder(tmp_path)
+    probe.set_current(probe.Probe(folder))
+    yield folder
+    probe.set_current(None)
+
+
+def told(run: RunFolder) -> list[GradientsMeasured]:
+    return read_folder(run.path).of(GradientsMeasured)
+
+
+def test_they_are_means_over_the_updates_since_the_last(run: RunFolder) -> None:
+    clock, shown = Clock(), []
+    norms = GradientNorms(lambda step, values: shown.append((step, dict(values))), clock)
+    for step, norm in enumerate((1.0, 2.0, 6.0), 1):
+        clock.now = step * EVERY_S / 3
+        norms.see(step, {"backbone": norm, "head": 10 * norm})
+    assert [(each.step, each.updates, each.norms) for each in told(run)] == [(3, 3, {"backbone": 3.0, "head": 30.0})]
+    assert shown == [(3, {"gradients/backbone": 3.0, "gradients/head": 30.0})]
+
+
+def test_a_long_run_tells_them_once_a_minute(run: RunFolder) -> None:
+    clock = Clock()
+    norms = GradientNorms(now=clock)
+    for second in range(6 * 3600):
+        clock.now = float(second)
+        norms.see(second, {"head": 1.0})
+    steps = [each.step for each in told(run)]
+    assert steps[1] - steps[0] == EVERY_S and steps[-1] - steps[-2] == MOST_S
+    assert len(steps) < 700
+
+
+def test_what_is_left_is_told_when_somebody_asks_and_nothing_is_told_twice(run: RunFolder) -> None:
+    norms = GradientNorms(now=Clock())
+    norms.see(1, {"head": 4.0})
+    norms.tell(1)
+    norms.tell(1)
+    assert [each.norms for each in told(run)] == [{"head": 4.0}]
+
+
+def test_groups_go_from_the_image_to_the_boxes_and_each_variable_is_in_one() -> None:
+    names = [
+        "head.regression_head.conv.0/bias", "backbone.body.layer10.0.conv1/kernel", "rpn.head.conv/kernel",
+        "backbone.body.layer2.0.conv1/kernel", "backbone.fpn.inner_blocks.0.0/kernel", "backbone.body.conv1/kernel",
+        "head.regression_head.conv.0/kernel", "backbone/scale_weight",
+    ]  # fmt: skip
+    assert layer_groups(names) == {
+        "backbone, first layers": ["backbone.body.conv1/kernel"],
+        "backbone, middle layers": ["backbone.body.layer2.0.conv1/kernel"],
+        "backbone, last layers": ["backbone.body.layer10.0.conv1/kernel"],
+        "backbone": ["backbone/scale_weight"],
+        "backbone.fpn": ["backbone.fpn.inner_blocks.0.0/kernel"],
+        "rpn.head": ["rpn.head.conv/kernel"],
+        "head.regression_head": ["head.regression_head.conv.0/bias", "head.regression_head.conv.0/kernel"],
+    }
