@@ -80,11 +80,13 @@ class UpdateSkipped(Event):
 
 
 @dataclass(frozen=True)
-class GradientsMeasured(Event):
-    """The gradients' norms of groups of layers, before they were cut: means over the updates that were applied since the last."""
+class UpdatesMeasured(Event):
+    """How large they were: those that were applied since the last time. Norms are means, of gradients before they were cut."""
 
-    step: int = 0
+    step: int = 0  # the last of them
     updates: int = 0
+    rate: float = 0.0  # of the last
+    norm: float = 0.0
     norms: dict[str, float] = field(default_factory=dict)  # by group, from the image to the boxes
 
 

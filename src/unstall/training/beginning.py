@@ -28,7 +28,6 @@ from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
 from unstall.training.detecting import Detecting
 from unstall.training.fingerprint import fingerprint_of
-from unstall.training.gradient_norms import GradientNorms
 from unstall.training.interruption import Interruption
 from unstall.training.judging import Judge
 from unstall.training.lessons import Lessons, lessons
@@ -37,6 +36,7 @@ from unstall.training.results import Results
 from unstall.training.scoring import Scoring
 from unstall.training.step import Step
 from unstall.training.telling import tell
+from unstall.training.updates import Updates
 
 PAGE = 4096  # bytes, as /proc counts them
 
@@ -84,9 +84,9 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     step.take_over(company.from_first(lambda: step.iteration))
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
-    norms = GradientNorms(board.scalars if board is not None else None) if company.is_first else None
+    updates = Updates(board.scalars if board is not None else None) if company.is_first else None
     own = run.of_worker(company.who.worker)
-    judge = Judge(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, norms)
+    judge = Judge(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
     rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
     if position is not None:
         judge.restore(position["judged"])

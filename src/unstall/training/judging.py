@@ -15,10 +15,10 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.runs import RunFolder
 from unstall.training import bad_batches
 from unstall.training.endings import DIVERGED, NOT_FINITE, Ending
-from unstall.training.gradient_norms import GradientNorms
 from unstall.training.position import Position
 from unstall.training.stopping import Diverged, Divergence, SkippedUpdates
 from unstall.training.telling import tell
+from unstall.training.updates import Updates
 
 if TYPE_CHECKING:
     from unstall.training.step import Numbers, Told
@@ -50,10 +50,11 @@ class Judge:
         at: Position,
         say: Callable[[str], None],
         rows_of_all: Callable[[int, int], list[int]] | None = None,
-        norms: GradientNorms | None = None,
+        updates: Updates | None = None,
     ) -> None:
-        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch. `norms`: who tells of those."""
-        self._rows_of_all, self._norms = rows_of_all, norms
+        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch. `updates`: who tells how large they
+        are."""
+        self._rows_of_all, self._updates = rows_of_all, updates
         self._run, self._data, self._at, self._say = run, data, at, say
         self._unread: deque[Unread] = deque()
         self._skipped, self._divergence = SkippedUpdates(), Divergence(warm_up_steps)
@@ -77,11 +78,10 @@ class Judge:
 
     def read_all(self) -> None:
         """Waits for all steps."""
-        last = self._unread[-1].step if self._unread else 0
         while self._unread:
             self._read(self._unread.popleft())
-        if self._norms is not None and last:
-            self._norms.tell(last)
+        if self._updates is not None:
+            self._updates.tell()
 
     def as_plain(self) -> dict[str, Any]:
         return {"skipped": self._skipped.as_plain(), "divergence": self._divergence.as_plain()}
@@ -96,8 +96,8 @@ class Judge:
             self._skipped.see(is_applied=True)
             self.last_loss = numbers.loss
             self._at.now.add(numbers.losses, numbers.gradient_norm, numbers.rate)
-            if self._norms is not None:
-                self._norms.see(unread.step, numbers.group_norms)
+            if self._updates is not None:
+                self._updates.see(unread.step, numbers.rate, numbers.gradient_norm, numbers.group_norms)
             diverged = self._divergence.see(unread.step, numbers.loss, numbers.rate)
             if diverged is not None:
                 self._end_diverged(unread.step, diverged)

@@ -50,6 +50,7 @@ SHOWN = {
     "EpochScored": ("note", "epoch {epoch} scored", ""),
     "CheckpointCompleted": ("checkpoint", "checkpoint of step {step}", "{path}"),
 }
+NO_MOMENTS = frozenset({"UpdatesMeasured"})  # of which there are many: they stand in the plots
 LATER_MODULES = ("unstall.journal.training", "unstall.journal.plans")
 
 
@@ -85,7 +86,7 @@ class Marks:
         elif name in SHOWN and self._is_worth_a_mark(event):
             self._is_named = self._is_named or (self._stall is not None and isinstance(event, VerdictReached))
             self._add(*SHOWN[name], event, moment)
-        elif type(event).__module__ in LATER_MODULES:
+        elif type(event).__module__ in LATER_MODULES and name not in NO_MOMENTS:
             self._add("note", _words(name), "", event, moment)
 
     def _is_worth_a_mark(self, event: Event) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstall.journal.events import EpochEnded, Event, StepsEnded, WeightsSampled
+from unstall.journal.events import EpochEnded, Event, StepsEnded, UpdatesMeasured, WeightsSampled
 from unstall.report.timeline.bins import Named, Series
 from unstall.report.timeline.plots import Plot, line_plot
 
@@ -22,12 +22,17 @@ class Numbers:
         self._figures = Named(MOST_FIGURE_POINTS, MOST_FIGURES)
         self._rate = Series(MOST_POINTS)
         self._norm = Series(MOST_POINTS)
+        self._is_measured = False  # by the project's own trainer, more often than once an epoch
 
     def take(self, event: Event, moment: float) -> None:
         if isinstance(event, StepsEnded) and event.phase == "train":
             self._losses.add("of the steps", moment, event.loss)
         elif isinstance(event, WeightsSampled):
             self._rate.add(moment, event.facts.get("learning_rate"))
+        elif isinstance(event, UpdatesMeasured):
+            self._is_measured = True
+            self._rate.add(moment, event.rate)
+            self._norm.add(moment, event.norm)
         elif isinstance(event, EpochEnded):
             self._take_epoch(event, moment)
         elif type(event).__name__ == "EpochScored":
@@ -36,12 +41,11 @@ class Numbers:
 
     def _take_epoch(self, epoch: EpochEnded, moment: float) -> None:
         for name, value in epoch.logs.items():
-            if name in RATES:
-                self._rate.add(moment, value)
+            if name in RATES | {GRADIENT_NORM}:
+                if not self._is_measured:
+                    (self._norm if name == GRADIENT_NORM else self._rate).add(moment, value)
             elif name in LOSSES or name.endswith("_loss"):
                 self._losses.add(LOSSES.get(name, name), moment, value)
-            elif name == GRADIENT_NORM:
-                self._norm.add(moment, value)
             elif name not in NO_FIGURES:
                 self._figures.add(name, moment, value)
 
@@ -49,6 +53,6 @@ class Numbers:
         return [
             line_plot("loss", "Loss", "", self._losses.series, seconds),
             line_plot("figures", "Figures of each epoch", "", self._figures.series, seconds),
-            line_plot("gradient_norm", "Gradient norm", "", {"mean of an epoch": self._norm}, seconds),
+            line_plot("gradient_norm", "Gradient norm", "", {"of all weights": self._norm}, seconds),
             line_plot("rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
         ]

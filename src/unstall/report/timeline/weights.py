@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from unstall.journal.events import Event, GradientsMeasured, WeightsSampled
+from unstall.journal.events import Event, UpdatesMeasured, WeightsSampled
 from unstall.report.timeline.bins import Named
 from unstall.report.timeline.plots import Plot, line_plot
 
@@ -29,7 +29,7 @@ class Weights:
         self._groups: dict[str, str] = {}
 
     def take(self, event: Event, moment: float) -> None:
-        if isinstance(event, GradientsMeasured):
+        if isinstance(event, UpdatesMeasured):
             self._note = OF_ALL
             for group, norm in event.norms.items():
                 self._gradients.add(str(group), moment, norm)

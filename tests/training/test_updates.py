@@ -1,4 +1,4 @@
-"""Gradient norms by group of layers: told as means, often at first, and then no more than once a minute."""
+"""How large updates are: told as means, often at first, and then no more than once a minute."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from unstall.inside import probe
-from unstall.journal.events import GradientsMeasured
+from unstall.journal.events import UpdatesMeasured
 from unstall.journal.reader import read_folder
 from unstall.runs import RunFolder
-from unstall.training.gradient_norms import EVERY_S, MOST_S, GradientNorms
 from unstall.training.layer_groups import layer_groups
+from unstall.training.updates import EVERY_S, MOST_S, Updates
 
 
 class Clock:
@@ -30,36 +30,38 @@ def run(tmp_path: Path) -> Iterator[RunFolder]:
     probe.set_current(None)
 
 
-def told(run: RunFolder) -> list[GradientsMeasured]:
-    return read_folder(run.path).of(GradientsMeasured)
+def told(run: RunFolder) -> list[UpdatesMeasured]:
+    return read_folder(run.path).of(UpdatesMeasured)
 
 
 def test_they_are_means_over_the_updates_since_the_last(run: RunFolder) -> None:
     clock, shown = Clock(), []
-    norms = GradientNorms(lambda step, values: shown.append((step, dict(values))), clock)
+    updates = Updates(lambda step, values: shown.append((step, dict(values))), clock)
     for step, norm in enumerate((1.0, 2.0, 6.0), 1):
         clock.now = step * EVERY_S / 3
-        norms.see(step, {"backbone": norm, "head": 10 * norm})
-    assert [(each.step, each.updates, each.norms) for each in told(run)] == [(3, 3, {"backbone": 3.0, "head": 30.0})]
+        updates.see(step, 0.1 * step, 11 * norm, {"backbone": norm, "head": 10 * norm})
+    (each,) = told(run)
+    assert (each.step, each.updates, each.rate, each.norm) == (3, 3, 0.3, 33.0)
+    assert each.norms == {"backbone": 3.0, "head": 30.0}
     assert shown == [(3, {"gradients/backbone": 3.0, "gradients/head": 30.0})]
 
 
 def test_a_long_run_tells_them_once_a_minute(run: RunFolder) -> None:
     clock = Clock()
-    norms = GradientNorms(now=clock)
+    updates = Updates(now=clock)
     for second in range(6 * 3600):
         clock.now = float(second)
-        norms.see(second, {"head": 1.0})
+        updates.see(second, 0.1, 1.0, {"head": 1.0})
     steps = [each.step for each in told(run)]
     assert steps[1] - steps[0] == EVERY_S and steps[-1] - steps[-2] == MOST_S
     assert len(steps) < 700
 
 
 def test_what_is_left_is_told_when_somebody_asks_and_nothing_is_told_twice(run: RunFolder) -> None:
-    norms = GradientNorms(now=Clock())
-    norms.see(1, {"head": 4.0})
-    norms.tell(1)
-    norms.tell(1)
+    updates = Updates(now=Clock())
+    updates.see(1, 0.1, 4.0, {"head": 4.0})
+    updates.tell()
+    updates.tell()
     assert [each.norms for each in told(run)] == [{"head": 4.0}]
 
 
