@@ -137,6 +137,13 @@ def test_links_lead_to_places_on_the_page() -> None:
 # --- whatever the program is called ---
 
 
+def test_a_fault_that_passed_leads_to_the_evidence_it_had() -> None:
+    said = VerdictReached(at=T0 + 5, cause="input_starved", certainty="likely", summary="It waits.", evidence=["9 of <10> s"])
+    shown = page(started(), steps(1, 50, at=4), said, ProcessEnded(at=T0 + 60, pid=1, exit_code=0))
+    assert 'href="#verdict-input_starved"' in shown and "9 of &lt;10&gt; s" in shown
+    assert "verdict-input_starved" in Elements(shown).ids()
+
+
 def hostile_events() -> list[Event]:
     """Each event that carries a text of the program's own."""
     frames = [py(f"{HOSTILE}.py", HOSTILE, 3)]

@@ -4,7 +4,17 @@ from dataclasses import replace
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.diagnose import diagnose
-from unstall.journal.events import EpochEnded, ErrorRaised, Event, LoopSeen, ProcessEnded, ProgramEnded, SampleFailed, SignalSent
+from unstall.journal.events import (
+    EpochEnded,
+    ErrorRaised,
+    Event,
+    LoopSeen,
+    ProcessEnded,
+    ProgramEnded,
+    SampleFailed,
+    SignalSent,
+    VerdictReached,
+)
 from unstall.journal.reader import Journal
 from unstall.report.numbers import numerics, time_split
 from unstall.report.story import tell
@@ -90,3 +100,27 @@ def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_see
     mended = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
     told = tell(journal(*mended), diagnose(journal(*mended)))
     assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(told)
+
+
+def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_had() -> None:
+    said = VerdictReached(
+        at=T0 + 5, cause="input_starved", certainty="likely", summary="It waits.", evidence=["9 of 10 s"], remedies=["prefetch"]
+    )
+    again = replace(said, at=T0 + 8, summary="It waits still.")
+    events = [started(), steps(0, 10, at=3), said, again]
+    assert tell(goes_on := journal(*events, now=9), diagnose(goes_on))["earlier"] == []
+    ended = journal(*events, ProcessEnded(at=T0 + 20, pid=1, exit_code=0))
+    story = tell(ended, diagnose(ended))
+    (told,) = story["earlier"]
+    assert (told["cause"], told["summary"], told["evidence"], told["remedies"]) == (
+        "input_starved", "It waits.", ["9 of 10 s"], ["prefetch"],
+    )  # fmt: skip
+    assert ("earlier", "input_starved: said while it ran, and no longer so") in summary_lines(story)
+
+
+def test_a_verdict_that_still_holds_is_not_told_twice() -> None:
+    events = [started(), steps(0, 10, at=3), ErrorRaised(at=T0 + 8, kind="MemoryError", message="", fatal=True)]
+    first = diagnose(journal(*events))
+    said = [VerdictReached(at=T0 + 9, cause=each.cause) for each in first.findings]
+    ended = journal(*events, *said, ProcessEnded(at=T0 + 20, pid=1, exit_code=1))
+    assert said and tell(ended, diagnose(ended))["earlier"] == []

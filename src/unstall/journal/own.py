@@ -5,7 +5,7 @@ Standard library only, syntax of Python 3.9, as all of the journal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 from unstall.journal.base import Event
@@ -30,3 +30,5 @@ class VerdictReached(Event):
     certainty: str = ""
     where: Optional[str] = None
     summary: str = ""
+    evidence: list[str] = field(default_factory=list)  # what was claimed, as it was then
+    remedies: list[str] = field(default_factory=list)

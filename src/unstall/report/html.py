@@ -46,7 +46,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             headline=text.headline(story),
             no_verdict=None if story["verdicts"] or (board is not None and board.note) else text.no_verdict(story),
             is_well=text.is_well(story),
-            causes=[verdict["cause"] for verdict in story["verdicts"]],
+            causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
             not_seen=text.not_seen(story),
             damaged=text.damaged(story),
             summary=[*text.summary_lines(story), *(line for line in text.places(story) if line[0] != "report")],

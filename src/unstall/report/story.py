@@ -31,6 +31,7 @@ from unstall.journal.events import (
     StackSampled,
     StepsEnded,
     TrainingBegan,
+    VerdictReached,
 )
 from unstall.journal.reader import Journal
 from unstall.masking import masked_command
@@ -48,6 +49,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     return {
         "state": state(journal, diagnosis),
         "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
+        "earlier": earlier(journal, diagnosis, folder),
         "unknown": _unknown(journal, diagnosis),
         "events": journal.count,
         "unread": [asdict(each) for each in journal.unread],
@@ -134,6 +136,30 @@ def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
         "effect": found.effect.name.lower(),
         "followed_by": list(finding.followed_by),
     }
+
+
+def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[dict[str, Any]]:
+    """What was said while the run went on and is not so in its end: each once, as it was said first. While a run goes on, what is
+    not said now may be said again."""
+    if journal.last(ProcessEnded) is None:
+        return []
+    holds = {name for finding in diagnosis.findings for name in (finding.cause, *finding.followed_by)}
+    said: dict[str, VerdictReached] = {}
+    for event in journal.of(VerdictReached):
+        if event.cause not in holds:
+            said.setdefault(event.cause, event)
+    return [
+        {
+            "cause": event.cause,
+            "certainty": event.certainty,
+            "summary": event.summary,
+            "where": _shorten(event.where, folder),
+            "at": event.at,
+            "evidence": [str(each) for each in event.evidence],
+            "remedies": [str(each) for each in event.remedies],
+        }
+        for event in said.values()
+    ]
 
 
 def _shorten(where: str | None, folder: str) -> str | None:

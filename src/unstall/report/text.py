@@ -233,6 +233,9 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             is_broken = numbers.get("is_finite_now") is False
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
+    passed = [verdict["cause"] for verdict in story.get("earlier", [])]
+    if passed:
+        lines.append(("earlier", f"{', '.join(passed)}: said while it ran, and no longer so"))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
 

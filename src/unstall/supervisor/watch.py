@@ -201,6 +201,8 @@ class Watch:
                         certainty=found.certainty.word,
                         where=found.where,
                         summary=found.summary,
+                        evidence=[each.claim for each in found.evidence],
+                        remedies=[each.do for each in found.remedies],
                     )
                 )
 
