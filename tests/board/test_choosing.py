@@ -17,7 +17,7 @@ NOW = time.time()
 def row(
     name: str = "a", state: str = "done", command: str = "python src/train.py --fast", age_s: float = 60.0, **more: Any
 ) -> dict[str, Any]:
-    plain = {"run": name, "state": state, "command": command.split(), "model": None, "verdict": None}
+    plain = {"run": name, "state": state, "command": command.split(), "model": None, "verdict": None, "failure": None}
     return {**plain, "began_at": NOW - age_s, "changed_at": NOW - age_s / 2, **more}
 
 

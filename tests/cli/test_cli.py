@@ -196,6 +196,16 @@ def test_run_without_a_program_shows_how_it_is_called() -> None:
         assert "run [OPTIONS] -- COMMAND..." in done.stderr
 
 
+def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named(tmp_path: Path, own_home: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("def load(name):\n    return {'a': 1}[name]\n\nprint(load('a'))\nload('b')\n")
+    done = subprocess.run([*UNSTALL, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1 and done.stdout == "1\n"
+    assert "no cause was found for this end: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
+    listed = call("runs").stdout
+    assert "KeyError: 'b'" in " ".join(listed.split())
+
+
 @pytest.mark.parametrize("program", ["no-such-program", "/no/such/program", "/tmp"])
 def test_run_of_a_program_that_is_not_there_says_so_and_leaves_nothing(program: str, own_home: Path) -> None:
     done = call("run", "--", program)

@@ -55,6 +55,9 @@ def test_a_verdict_is_shown_whole_with_no_blanks_at_the_ends_of_lines() -> None:
 def test_no_verdict_is_said_in_words() -> None:
     assert "nothing wrong was found" in shown(story())
     assert "no cause was found for this end" in shown(story(state="failed"))
+    error = {"kind": "KeyError", "message": "'image'", "where": "data.py:12"}
+    said = shown(story(state="failed", failure=error))
+    assert "no cause was found for this end: KeyError: 'image', at data.py:12" in " ".join(said.split())
 
 
 def test_the_path_of_the_page_can_be_copied_however_long_it_is() -> None:

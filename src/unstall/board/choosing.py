@@ -65,6 +65,7 @@ def _said(row: Row) -> str:
         verdict.get("cause"),
         verdict.get("where"),
         verdict.get("line"),
+        row["failure"],
     ]
     return " ".join(str(part) for part in parts if part).lower()
 

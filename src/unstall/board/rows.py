@@ -16,6 +16,7 @@ from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
 from unstall.report import learned
+from unstall.report.text import failure_line
 from unstall.runs import RunFolder, why_unreadable
 
 Row = dict[str, Any]
@@ -146,6 +147,7 @@ class Reader:
             "began_at": glance.began_at,
             "seconds": (now if live else glance.last_at) - (glance.began_at or glance.last_at),
             "note": _note(state, stalled, bool(verdicts)),
+            "failure": _failure(self._story) if state == "failed" else None,
         }
 
     def _verdicts(self, now: float) -> list[dict[str, Any]]:
@@ -209,6 +211,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
         "repairs": sum(bool(repair.get("attempt")) for repair in story.get("repairs") or []),
         "began_at": newest - seconds if seconds else None,
         "seconds": seconds,
+        "failure": _failure(story) if state == "failed" else None,
     }
 
 
@@ -217,8 +220,14 @@ def _nothing_known(run: RunFolder, newest: float) -> Row:
         "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
         "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "left_s": None,
         "stalled_s": None, "verdict": None, "repairs": 0, "began_at": None, "changed_at": newest, "seconds": None, "note": None,
-        "crew": None,
+        "failure": None, "crew": None,
     }  # fmt: skip
+
+
+def _failure(story: dict[str, Any]) -> str | None:
+    """The error that ended it, for a run of which no cause is known."""
+    told = story.get("failure")
+    return failure_line(told) if isinstance(told, dict) and {"kind", "message", "where"} <= set(told) else None
 
 
 def _verdict(told: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def show(told: dict[str, Any], out: Console) -> None:
     for row in told["runs"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         took = duration(row["seconds"]) if row["seconds"] else ""
-        verdict, where = Text(row["verdict"] or "–"), Text(row["where"] or "")
+        verdict, where = Text(row["verdict"] or row["failure"] or "–"), Text(row["where"] or "")
         table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, where)
     print_clean(out, table)
     for row in told["runs"]:

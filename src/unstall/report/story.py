@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
+from unstall.diagnosis.failures import fatal_error, user_line
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
@@ -40,6 +41,7 @@ from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
+MOST_LETTERS = 200  # of an error's message in a line
 GOES_ON = frozenset({"stuck", "slow", "training", "running"})  # as far as the journal knows
 
 
@@ -62,6 +64,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "memory": memory_use(journal),
         "numerics": numerics(journal),
         "ended": _ended(journal),
+        "failure": failure(journal),
         "repairs": repairs(journal),
         "given_up": given_up(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
@@ -258,6 +261,17 @@ def given_up(journal: Journal) -> dict[str, Any] | None:
         return None
     names = ("cause", "step", "happened", "evidence", "why", "advice", "command")
     return {name: getattr(ended, name) for name in names}
+
+
+def failure(journal: Journal) -> dict[str, Any] | None:
+    """The error that ended the program, whether or not a cause is known: its first line, and where the program's own code is."""
+    error = fatal_error(journal)
+    if error is None:
+        return None
+    lines = error.message.strip().splitlines()
+    message = lines[0] if lines else ""
+    short = message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
+    return {"kind": error.kind, "message": short, "where": user_line(error, program_folder(journal))}
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

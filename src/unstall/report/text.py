@@ -102,8 +102,17 @@ def no_verdict(story: dict[str, Any]) -> str:
     if story["state"] == "unknown":
         return "none: nothing says how it is"
     if story["state"] in {"failed", "killed"}:
-        return "no cause was found for this end"
+        told = failure_line(story.get("failure"))
+        return f"no cause was found for this end: {told}" if told else "no cause was found for this end"
     return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
+
+
+def failure_line(failure: dict[str, Any] | None) -> str:
+    """KeyError: 'image', at data.py:12 in load"""
+    if not failure:
+        return ""
+    words = f"{failure['kind']}: {failure['message']}" if failure["message"] else str(failure["kind"])
+    return f"{words}, at {failure['where']}" if failure["where"] else words
 
 
 def damaged(story: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -41,6 +42,13 @@ def environment(run: RunFolder, more: Mapping[str, str] | None = None) -> dict[s
     result["PYTHONPATH"] = f"{START}{os.pathsep}{before}" if before else str(START)
     result["UNSTALL_RUN"] = str(run.path)
     return result
+
+
+def with_python(command: Sequence[str]) -> list[str]:
+    """`unstall run train.py` means `python train.py`, where the file is there and is no program by itself."""
+    name = command[0]
+    is_script = name.endswith(".py") and Path(name).is_file() and shutil.which(name) is None
+    return [shutil.which("python") or sys.executable, *command] if is_script else list(command)
 
 
 class Launched:

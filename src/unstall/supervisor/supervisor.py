@@ -23,7 +23,7 @@ from unstall.report import repairs, text
 from unstall.report.story import tell
 from unstall.supervisor.confirm import confirm
 from unstall.supervisor.keeping import kept_in_bucket
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import Launched, with_python
 from unstall.supervisor.recording import Recorder
 from unstall.supervisor.reporting import keep_record, told_exactly, write_report
 from unstall.supervisor.since_last_good import since_last_good
@@ -42,6 +42,7 @@ class Wishes:
 
 
 def supervise(command: Sequence[str], wishes: Wishes) -> int:
+    command = with_python(command)
     json_report.refuse_unwritable(wishes.json_target)
     runs.home()  # one that cannot be is refused, rather than the run put elsewhere
     run = runs.create(label(command))
