@@ -48,6 +48,13 @@ def test_a_run_that_is_not_there_is_named(arguments: list[str], words: str, own_
     assert words in done.stderr
 
 
+def test_a_run_of_which_nothing_is_known_is_refused_rather_than_all_of_the_other_told(tmp_path: Path) -> None:
+    (tmp_path / "events-watcher-1.jsonl").touch()
+    done = call("compare", str(FULL), str(tmp_path))
+    assert done.returncode != 0
+    assert f"the run '{tmp_path.name}': its journal is empty" in done.stderr
+
+
 def test_the_page_escapes_what_programs_name_and_loads_nothing(tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
     after = record(batch=32, peak_mib=1000, run={"name": hostile}, versions={"picturekit": hostile})

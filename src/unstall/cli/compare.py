@@ -33,6 +33,8 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
 
     json.refuse_unwritable(json_target)
     older, newer = _both(run_a, run_b)
+    for each in (older, newer):
+        _refuse_of_nothing(each)
     before, after = record_of(older), record_of(newer)
     with shown_progress() as progress:
         plan = planned.planner(before, after, told_before(progress))
@@ -42,6 +44,16 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
     answer(plain, json_target, compare_text.show)
     if html is not None and json_target != "-":
         click.echo(html)
+
+
+def _refuse_of_nothing(run: RunFolder) -> None:
+    """Everything that the other run has would differ."""
+    from unstall.board.rows import read_row
+    from unstall.errors import WrongInput
+
+    row = read_row(run)
+    if row["state"] == "unknown" and row["note"]:
+        raise WrongInput(f"Nothing can be compared with the run '{run.name}': {row['note']}. Expected a run that was journalled.")
 
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:

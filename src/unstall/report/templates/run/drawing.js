@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 64, RIGHT = 12, TOP = 16, BOTTOM = 22;
-const COLOURS = 8;
+const COLOURS = 12;
 const FEW_POINTS = 80;
 const QUIET = new Set(["checkpoint", "note", "pause"]);  // marks that no line is drawn for: there may be many
 
