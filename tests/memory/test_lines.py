@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstall.memory.lines import PROBES, on_the_line
+from unstall.memory.lines import PROBES, itself, on_the_line
 from unstall.memory.needs import Answer, Layer
 from unstall.settings import Settings
 
@@ -34,3 +34,9 @@ def test_several_passes_keep_the_sum_of_gradients_and_the_whole_batch() -> None:
     once, often = (on_the_line(Settings(batch_size=size, micro_batch=8), measured) for size in (8, 32))
     assert often.need == once.need + WEIGHTS + 24 * INPUT
     assert often.activations == once.activations
+
+
+def test_settings_that_are_run_themselves_keep_the_same_beside_it() -> None:
+    assert itself(Settings(batch_size=32, micro_batch=4), measured) == on_the_line(
+        Settings(batch_size=32, micro_batch=4), measured
+    )

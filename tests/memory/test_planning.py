@@ -16,6 +16,7 @@ from unstall.errors import NotInstalled
 from unstall.memory import devices, remembered
 from unstall.memory.asking import NotAnswered
 from unstall.memory.choosing import Choice
+from unstall.memory.lines import PROBES
 from unstall.memory.memory_plan import MemoryPlan
 from unstall.memory.needs import Answer, Question
 from unstall.memory.planning import ERRORS, plan, source_for
@@ -96,6 +97,35 @@ def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
 
 def test_jax_is_asked_for_the_cores_as_they_are(known: Known) -> None:
     assert source_for("jax", CORES).way == "compiled for the CPU"
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_what_would_just_fit_by_the_line_is_tried_on_the_card(
+    is_answered: bool, known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def recall(question: Question) -> Answer:
+        """Larger batches need more than the small ones let expect; or there is no room to run them at all."""
+        images, answer = question.settings["micro_batch"], answer_of(question, 1843 * MIB)
+        if images <= PROBES[-1] or question.phase == "evaluation":
+            return answer
+        tried.append(images)
+        if not is_answered:
+            raise NotAnswered("out of memory")
+        return replace(answer, need=int(answer.need * 1.3))
+
+    monkeypatch.setattr(remembered, "recall", recall)
+    settings = replace(SETTINGS, backend="torch", batch_size=64)
+    made = plan(settings, replace(H200, is_here=True), finds_largest=False)
+    assert made.way == "measured" and tried == [64]
+    assert made.fits and made.changes() == {"precision": "bfloat16"}  # half of it: far enough from the limit not to be tried
+
+
+def test_on_cores_nothing_is_tried_that_might_not_fit(known: Known) -> None:
+    made = plan(replace(SETTINGS, backend="torch", batch_size=64), CORES, finds_largest=False)
+    assert all(question.settings["micro_batch"] <= PROBES[-1] for question in known.asked if question.way == "measured")
+    assert made.training.need
 
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow"])

@@ -22,6 +22,12 @@ def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer
     return _with_passes(answer, images, settings.batch_size)
 
 
+def itself(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
+    """What settings need that are run: where the line says that they just fit, it may be wrong by more than there is left."""
+    images = settings.at_once
+    return _with_passes(ask(_one_pass(settings, images)), images, settings.batch_size)
+
+
 def _one_pass(settings: Settings, images: int) -> Settings:
     return changed(settings, {"batch_size": images, "micro_batch": images})
 
