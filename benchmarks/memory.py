@@ -80,14 +80,16 @@ def predicted(task: Case | Search, device_name: str, asking: Any) -> dict[str, A
     return {key: value for key, value in answer.as_plain().items() if key != "layers"}
 
 
-def question_of(case: Case, device_name: str) -> Any:
+def question_of(case: Case, device_name: str, given_bytes: int | None = None) -> Any:
+    from unstall.backends.compiled_memory import GIVEN
     from unstall.memory.devices import named
     from unstall.memory.needs import question
     from unstall.settings import from_plain
 
     device = named(device_name)
     way: Any = "compiled" if device.card else "compiled for the CPU"
-    return question(from_plain(case.settings()), CLASSES, "training", "jax", way, dict(device.card))
+    card = {**device.card, GIVEN: given_bytes} if device.card and given_bytes else dict(device.card)
+    return question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)
 
 
 def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, Any]:
@@ -96,13 +98,13 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
     from unstall.memory.searching import largest
 
     looked: dict[int, int] = {}
+    limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
 
     def need(images: int) -> int:
-        looked[images] = asking(question_of(search.case(images), device_name)).room
+        looked[images] = asking(question_of(search.case(images), device_name, limit)).room
         return looked[images]
 
-    limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
-    return {"images": largest(need, limit, 1024, search.first), "looked": looked}
+    return {"images": largest(need, limit, 1024, search.first, device_name != "cpu"), "looked": looked}
 
 
 # --- measuring ---

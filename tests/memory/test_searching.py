@@ -55,3 +55,21 @@ def test_nothing_fits() -> None:
 
 def test_all_of_it_fits() -> None:
     assert largest(lambda size: size, 10**6, 64, first=16) == 64
+
+
+@given(SLOPE, st.integers(10**6, 10**12), st.floats(1.0, 2.0), FIRST)
+def test_what_a_compiler_can_squeeze_is_found_too(slope: int, limit: int, further: float, first: int) -> None:
+    """On a line up to the limit; then below it, up to so many times that size; then beyond it."""
+    line = limit // slope
+    true = min(1024, int(line * further))
+    looks: list[int] = []
+
+    def need(size: int) -> int:
+        looks.append(size)
+        if size <= true:
+            return min(slope * size, int(0.95 * limit))
+        return limit + slope * (size - true)
+
+    found = largest(need, limit, 1024, first, is_squeezed=True)
+    assert found <= true and found >= 0.9 * true - 1 and (found > 0 or true == 0)
+    assert len(looks) == len(set(looks)) <= MOST_LOOKS

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 PACKAGES = ("jax-cuda13-plugin", "jax-cuda13-pjrt")
 # Of the process that compiles on the card itself: its trials take what they need, and leave the rest to whoever is there.
 ON_THE_CARD = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+GIVEN = "given_bytes"  # among the figures of a card: what of its memory a program is given
+# Of the memory of a card that it has only heard of, the compiler takes this to be given; on a card it knows. What it would need
+# beyond that it computes twice, as far as it can.
+TAKEN_TO_BE_GIVEN = 0.8
 ACCELERATED_SINCE = 9  # the major capability from which on a card has instructions that are its own alone
 
 
@@ -166,6 +170,7 @@ def _place(card: Mapping[str, Any]) -> Any:
 def target_text(card: Mapping[str, Any]) -> str:
     """A GpuTargetConfigProto as text. What a block and a grid may have at most is the same for all cards of these years."""
     major, minor = card["capability"]
+    memory_bytes = int(card[GIVEN] / TAKEN_TO_BE_GIVEN) if GIVEN in card else card["memory_bytes"]
     feature = "ACCELERATED_FEATURES" if major >= ACCELERATED_SINCE else "NONE"
     figures = {
         "threads_per_block_limit": 1024, "threads_per_warp": 32, "threads_per_core_limit": card["threads_per_core"],
@@ -175,7 +180,7 @@ def target_text(card: Mapping[str, Any]) -> str:
         "shared_memory_per_block": 49152, "shared_memory_per_block_optin": card["shared_bytes_per_block"],
         "shared_memory_per_core": card["shared_bytes_per_core"], "core_count": card["cores"],
         "fpus_per_core": card["lanes_per_core"], "memory_bandwidth": card["bytes_per_second"], "l2_cache_size": card["l2_bytes"],
-        "clock_rate_ghz": card["clock_ghz"], "device_memory_size": card["memory_bytes"],
+        "clock_rate_ghz": card["clock_ghz"], "device_memory_size": memory_bytes,
     }  # fmt: skip
     lines = [f"  {name}: {value}" for name, value in figures.items()]
     capability = f"  cuda_compute_capability {{ major: {major} minor: {minor} feature_extension: {feature} }}"

@@ -41,6 +41,7 @@ HOW: dict[Way, str] = {
     "measured": "of a measured step",
     "estimated": "of an estimate",
 }
+GIVEN_STEP = 256 * 2**20  # bytes: what is free on a card changes a little from time to time, and answers are remembered
 CLEAR = 3.0  # an estimate so many times below the limit of a card needs no better figure
 CLEAR_ON_CORES = (
     1.0  # nor one below what the host has: to measure takes minutes there, and a run that was promised too much is repaired
@@ -153,6 +154,11 @@ class _Planner:
     def limit(self) -> int:
         return limit_of(self.usable[0], self.source.error)
 
+    @property
+    def is_squeezed(self) -> bool:
+        """The compiler for a card knows what it is given, and stays within it as far as it can: so will that on the card."""
+        return self.source.way == "compiled" and self.backend == "jax"
+
     def planned(self, finds_largest: bool, largest_pixels: int | None) -> MemoryPlan:
         tried = choose(self.wanted, self.settings.batch_size, self.need, self.limit, self.device.has_bfloat16)
         last = tried[-1]
@@ -198,6 +204,8 @@ class _Planner:
     def _asked(self, settings: Settings, phase: Phase) -> Answer:
         backend = self.source.backend or self.backend
         card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card"} else {}
+        if self.is_squeezed:
+            card[compiled_memory.GIVEN] = self.limit // GIVEN_STEP * GIVEN_STEP
         return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
 
     def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
@@ -217,4 +225,4 @@ class _Planner:
         def need(images: int) -> int:
             return looks.answer(replace(choice, micro_batch=images), batch_size=images).room
 
-        return largest(need, looks.limit, MOST_IMAGES, first=choice.micro_batch)
+        return largest(need, looks.limit, MOST_IMAGES, choice.micro_batch, looks.is_squeezed)

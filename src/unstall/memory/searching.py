@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 FINE_ENOUGH = 0.03  # of the size: a further look would gain less than this
-MOST_LOOKS = 8
+FINE_ENOUGH_SQUEEZED = 0.04
+SQUEEZED_FROM = 0.85  # of the limit
+GROWS = 1.25
+MOST_LOOKS = 10
 
 
-def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1) -> int:
+def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, is_squeezed: bool = False) -> int:
     """The largest size up to `most` whose need was looked at and is within the limit; 0 where not even 1 fits.
 
     Memory is nearly a line over the size of the batch: two looks give the line, a third confirms where it meets the limit. What
-    was not looked at is never promised.
+    was not looked at is never promised. `is_squeezed`: near the limit the compiler computes some results twice rather than keep
+    them, and holds what it needs below it for sizes well beyond the line, until it can no more. From there on no line helps: it
+    goes up by a quarter, and halves what is left.
     """
     looked: dict[int, int] = {}
     guess = min(max(first, 1), most)
     while len(looked) < MOST_LOOKS:
         looked[guess] = need(guess)
         low, high = _bounds(looked, limit, most)
-        fine = int(low * FINE_ENOUGH)
+        fine = int(low * (FINE_ENOUGH_SQUEEZED if is_squeezed else FINE_ENOUGH))
         if high - low <= max(1, fine):
             break
+        if is_squeezed and low and looked[low] > SQUEEZED_FROM * limit:
+            guess = min(max(int(low * GROWS), low + 1), most) if high > most else (low + high) // 2
+            continue
         meets = _where_the_line_meets(looked, limit)
         if low and len(looked) > 1 and low <= meets <= low + fine:
             break
