@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from unstall.backends import compiled_memory
 from unstall.errors import NotInstalled
 from unstall.memory import devices, remembered
-from unstall.memory.asking import NotAnswered
+from unstall.memory.asking import Asking, NotAnswered
 from unstall.memory.choosing import Choice
 from unstall.memory.lines import PROBES
 from unstall.memory.memory_plan import MemoryPlan
 from unstall.memory.needs import Answer, Question
-from unstall.memory.planning import ERRORS, plan, source_for
+from unstall.memory.planning import ERRORS, plan, source_for, step_need
 from unstall.settings import Settings, changed
 
 GIB, MIB = 2**30, 2**20
@@ -97,6 +97,25 @@ def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
 
 def test_jax_is_asked_for_the_cores_as_they_are(known: Known) -> None:
     assert source_for("jax", CORES).way == "compiled for the CPU"
+
+
+def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(known: Known) -> None:
+    plan(SETTINGS, H200, finds_largest=False)
+    given = {question.card[compiled_memory.GIVEN] for question in known.asked}
+    usable = plan(SETTINGS, H200, finds_largest=False).usable_bytes
+    assert len(given) == 1 and 0.9 * usable < given.pop() < usable
+    known.asked.clear()
+    plan(replace(SETTINGS, backend="torch"), H200, finds_largest=False)  # JAX's figures for PyTorch, which computes nothing twice
+    with Asking() as asking:
+        step_need(SETTINGS, asking, H200)
+    assert known.asked and not [question for question in known.asked if compiled_memory.GIVEN in question.card]
+
+
+def test_what_it_computes_twice_to_stay_within_is_said(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "recall", lambda question: replace(known.recall(question), said={"recomputed": 1860}))
+    assert "the compiler computes 1,860 results of a step twice" in plan(SETTINGS, H200, finds_largest=False).note
+    monkeypatch.setattr(remembered, "recall", known.recall)
+    assert plan(SETTINGS, H200, finds_largest=False).note == ""
 
 
 @pytest.mark.parametrize("is_answered", [True, False])

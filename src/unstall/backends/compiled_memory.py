@@ -34,6 +34,7 @@ GIVEN = "given_bytes"  # among the figures of a card: what of its memory a progr
 # Of the memory of a card that it has only heard of, the compiler takes this to be given; on a card it knows. What it would need
 # beyond that it computes twice, as far as it can.
 TAKEN_TO_BE_GIVEN = 0.8
+RECOMPUTED, RECOMPUTED_MARK = "recomputed", ".remat"  # how many results it computes twice; the end of their names
 ACCELERATED_SINCE = 9  # the major capability from which on a card has instructions that are its own alone
 
 
@@ -100,6 +101,7 @@ def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping
         executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
     said = _said(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
+    said[RECOMPUTED] = executable.as_text().count(RECOMPUTED_MARK) if card else 0
     layers = layers_of(detector, settings.at_once, settings.most_boxes)
     return split(need, sizes_of(detector, settings, phase), layers, said)
 

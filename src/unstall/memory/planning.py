@@ -98,7 +98,7 @@ def step_need(settings: Settings, asking: Asking, device: Device | None = None, 
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking)
+    planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking, must_fit=False)
     return planner.answer(planner.wanted)
 
 
@@ -128,6 +128,12 @@ def _estimate(note: str) -> Source:
     return Source("estimated", "", ERRORS["estimated", True], note)
 
 
+def recomputed(answer: Answer) -> str:
+    """What it costs that the compiler stays within what it is given."""
+    count = answer.said.get(compiled_memory.RECOMPUTED, 0)
+    return f"To stay within that, the compiler computes {count:,} results of a step twice, which takes time" if count else ""
+
+
 @dataclass(frozen=True)
 class _Planner:
     settings: Settings
@@ -136,6 +142,7 @@ class _Planner:
     device: Device
     source: Source
     asking: Asking
+    must_fit: bool = True  # else what is needed is asked for, however much it is
 
     @property
     def wanted(self) -> Choice:
@@ -157,7 +164,7 @@ class _Planner:
     @property
     def is_squeezed(self) -> bool:
         """The compiler for a card knows what it is given, and stays within it as far as it can: so will that on the card."""
-        return self.source.way == "compiled" and self.backend == "jax"
+        return self.must_fit and self.source.way == "compiled" and self.backend == "jax"
 
     def planned(self, finds_largest: bool, largest_pixels: int | None) -> MemoryPlan:
         tried = choose(self.wanted, self.settings.batch_size, self.need, self.limit, self.device.has_bfloat16)
@@ -172,7 +179,7 @@ class _Planner:
             device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,
             error=self.source.error, usable_bytes=usable, usable_why=why, wanted=self.wanted, tried=tried,
             batch_size=self.settings.batch_size, training=training, evaluation=evaluation, evaluation_batch=images,
-            largest_micro_batch=found, host=host, note=self.source.note,
+            largest_micro_batch=found, host=host, note=". ".join(filter(None, [self.source.note, recomputed(training)])),
         )  # fmt: skip
 
     def need(self, choice: Choice) -> int:
