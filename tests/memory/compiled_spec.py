@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from unstall.backends.compiled_memory import can_compile, compiled, target_text
+from unstall.backends.compiled_memory import GIVEN, can_compile, compiled, target_text
 from unstall.backends.stepping_jax import JaxStepping
 from unstall.detectors import build
 from unstall.memory import devices
@@ -80,3 +80,4 @@ def test_every_card_is_told_to_the_compiler_in_its_own_words(name: str) -> None:
     text = target_text(card)
     assert f"device_memory_size: {card['memory_bytes']}" in text and f"major: {card['capability'][0]}" in text
     assert text.count("{") == text.count("}") and jax.__version__
+    assert f"device_memory_size: {10 * 2**30}" in target_text({**card, GIVEN: 8 * 2**30})  # of which it takes 8 to be given
