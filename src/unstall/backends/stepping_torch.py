@@ -25,6 +25,21 @@ Tensors = dict[str, torch.Tensor]
 PART = ("images", "boxes", "classes", "mask")  # what a step reads of a batch
 
 
+class Arriving:
+    """What a step tells, on its way to the host. Whoever reads it waits for that step alone: asked for later, it would come
+    behind all that is under way by then, and the card would have nothing to do until the next step is launched."""
+
+    def __init__(self, told: torch.Tensor) -> None:
+        self._held = torch.empty(told.shape, dtype=told.dtype, pin_memory=True)
+        self._held.copy_(told, non_blocking=True)
+        self._is_there = torch.cuda.Event()
+        self._is_there.record()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self._is_there.synchronize()
+        return np.array(self._held.numpy(), dtype)
+
+
 class TorchStepping:
     def __init__(self, program: Program, state: Arrays) -> None:
         self.program = program
@@ -44,8 +59,9 @@ class TorchStepping:
         warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         self.restore(state)
 
-    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor:
-        return self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
+    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor | Arriving:
+        told = self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
+        return Arriving(told) if told.device.type == "cuda" else told
 
     def on_device(self, batch: Tensors, rate: float, key: torch.Tensor) -> torch.Tensor:
         """A step on what lies there already."""

@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import keras
 import numpy as np
 
 from unstall.backends.stepping import Arrays, SharedStepping, Stepping, shared_stepping, stepping
@@ -62,7 +61,7 @@ class Told:
 
     def read(self) -> Numbers:
         """Waits for the step."""
-        *values, norm, is_applied, scale = (float(each) for each in keras.ops.convert_to_numpy(self._told))
+        *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._told))
         count = len(self._losses)
         losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
         return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
