@@ -59,6 +59,12 @@ class Fault:
     def newest_checkpoint(self) -> int:
         return self.checkpoints[-1] if self.checkpoints else 0
 
+    @property
+    def computes_in_host_memory(self) -> bool:
+        """On a CPU. Also where nobody could tell any more: then it is worth a try."""
+        began = self.journal.last(TrainingBegan)
+        return began is None or "cpu" in began.device.lower()
+
     def before(self, remedy: str = "") -> list[PlanMade]:
         """Plans made for this kind of fault, of that remedy or of any."""
         return [plan for plan in self.plans if plan.cause == self.kind and remedy in {"", plan.remedy}]

@@ -1,6 +1,6 @@
 """Memory that somebody else may have: after a while the run goes on, and after the longest wait no more."""
 
-from tests.remedies.builders import fault, made
+from tests.remedies.builders import began, fault, made
 from unstall.plans import Kind, Verb
 from unstall.remedies.wait_for_memory import WAITS_S, plan
 
@@ -36,3 +36,8 @@ def test_progress_gives_new_chances() -> None:
     planned = plan(fault(HOST, plans=(earlier,) * 3))
     assert planned is not None
     assert planned.wait_s == WAITS_S[0]
+
+
+def test_on_cores_the_memory_of_the_device_is_that_of_the_host_and_on_a_card_it_is_not() -> None:
+    assert plan(fault(Kind.DEVICE_MEMORY, began("cpu"))) is not None
+    assert plan(fault(Kind.DEVICE_MEMORY, began("gpu:0"))) is None

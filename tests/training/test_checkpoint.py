@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
@@ -109,6 +110,21 @@ def test_a_checkpoint_holds_what_was_there_when_it_was_asked_for(tmp_path: Path)
     checkpoints.wait()
     found = checkpoints.newest()
     assert found is not None and not found.arrays["weights"].any()
+
+
+def test_where_there_is_no_memory_for_a_thread_it_is_written_all_the_same(tmp_path: Path) -> None:
+    before = threading.stack_size(2**46)  # more than any machine has
+    try:
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            threading.Thread(target=print).start()
+        checkpoints = Checkpoints(tmp_path, 2)
+        told: list[Outcome] = []
+        checkpoints.save(arrays_of(1), {"step": 1, "epoch": 0}, told.append)
+        assert checkpoints.wait()
+    finally:
+        threading.stack_size(before)
+    assert [(each.step, each.error) for each in told] == [(1, "")]
+    assert_is(checkpoints.newest(), 1)
 
 
 def test_a_saved_checkpoint_is_told_with_its_size(tmp_path: Path, journal: Callable[[], Journal]) -> None:

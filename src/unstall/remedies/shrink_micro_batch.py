@@ -24,7 +24,6 @@ beside the runs, where sizes are remembered.
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
-from unstall.journal.events import TrainingBegan
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 1, Kind.HOST_MEMORY: 2}
@@ -34,7 +33,7 @@ SHRINKS_BY = 2  # at least, each time
 
 
 def plan(found: Fault) -> Plan | None:
-    if found.kind == Kind.HOST_MEMORY and not _computes_in_host_memory(found):
+    if found.kind == Kind.HOST_MEMORY and not found.computes_in_host_memory:
         return None
     now = found.settings.at_once
     smaller = fitting_divisor(found.settings.batch_share, now // SHRINKS_BY)
@@ -55,9 +54,3 @@ def plan(found: Fault) -> Plan | None:
 def fitting_divisor(batch_size: int, most: int) -> int | None:
     """The largest divisor of the batch size that is not above; None below 1."""
     return next((number for number in range(min(most, batch_size), 0, -1) if batch_size % number == 0), None)
-
-
-def _computes_in_host_memory(found: Fault) -> bool:
-    """On a CPU. Also where nobody could tell any more: then it is worth a try."""
-    began = found.journal.last(TrainingBegan)
-    return began is None or "cpu" in began.device.lower()

@@ -24,7 +24,7 @@ from __future__ import annotations
 from unstall.diagnosis.verdict import Safety
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
 
-TREATS = {Kind.DEVICE_MEMORY: 3}
+TREATS = {Kind.DEVICE_MEMORY: 4}
 SAFETY = Safety.ASK
 UNDONE_IF_IN_VAIN = False
 

@@ -2,8 +2,9 @@
 
 What it changes
 ---------------
-No setting. It has its turn when nothing of the run can be made smaller any more. The next worker begins only after a wait, each
-time at the same place a longer one; Ctrl-C and SIGTERM end the wait.
+No setting. It treats want of host memory, on a CPU also where the backend calls it that of its device. It has its turn when
+nothing of the run can be made smaller any more. The next worker begins only after a wait, each time at the same place a longer
+one; Ctrl-C and SIGTERM end the wait.
 
 What it costs
 -------------
@@ -24,15 +25,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from unstall.diagnosis.verdict import Safety
+from unstall.journal.events import TrainingBegan
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
 
-TREATS = {Kind.HOST_MEMORY: 3}
+TREATS = {Kind.HOST_MEMORY: 3, Kind.DEVICE_MEMORY: 3}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
 WAITS_S = (20.0, 60.0, 180.0)  # one after the other, where it does not get any further
 
 
 def plan(found: Fault) -> Plan | None:
+    if found.kind == Kind.DEVICE_MEMORY and not (found.journal.last(TrainingBegan) and found.computes_in_host_memory):
+        return None  # of a card, or of nobody knows what: it is not waited for
     waited = found.times_at_this_place(__name__.rpartition(".")[2])
     if waited >= len(WAITS_S):
         return None

@@ -120,8 +120,13 @@ class Checkpoints:
         # A backend may hand out its own memory, and write the next step's numbers there.
         own = {name: array if array.flags.owndata else array.copy() for name, array in arrays.items()}
         writing = _Writing(self, own, dict(position), then, began)
-        self._thread = threading.Thread(target=writing.run, name="unstall-checkpoint", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=writing.run, name="unstall-checkpoint", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no memory is left for another thread: then the training stands still for it
+            writing.run()
+        else:
+            self._thread = thread
 
     def written(self, arrays: Arrays, position: dict[str, Any]) -> tuple[Path, int]:
         """The path and the bytes of a new checkpoint. Raises where it cannot be written, or is not there as it was written."""
