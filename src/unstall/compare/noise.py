@@ -36,6 +36,7 @@ LEAST_ALONE = 0.02  # of its time that a run had a core for, however full the ma
 PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
 STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
 LEAST_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
+LEAST_OF_THE_RUN_S, LEAST_COMPILE_S = 1.0, 3.0  # of a whole run: what others do on the machine just then
 LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
@@ -217,7 +218,8 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
-        return Moved(name, old, new, max(1.0, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
+        least = LEAST_COMPILE_S if name == "compile" else LEAST_OF_THE_RUN_S
+        return Moved(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
         least = LEAST_OF_A_STEP * max(whole or 0.0, now or 0.0)
         return Moved(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
