@@ -16,7 +16,7 @@ from keras import ops
 from unstall.backends.replaying import Replayed
 from unstall.detectors.parts.chance import Draw
 from unstall.training.program import Computed, Program
-from unstall.training.update import BETAS, EPSILON, SLOTS, average_decay, scale_of, scaled
+from unstall.training.update import AVERAGE_WARM_UP, BETAS, EPSILON, SLOTS, scale_of, scaled
 
 if TYPE_CHECKING:
     from unstall.backends.stepping import Arrays
@@ -50,6 +50,7 @@ class TorchStepping:
         self._firsts = [
             torch.tensor(part * program.micro_batch, dtype=torch.int32, device=device) for part in range(program.micro_batches)
         ]
+        self._one = torch.ones((), device=device)
         places = {name: place for place, names in enumerate(program.groups.values()) for name in names}
         self._groups = torch.tensor([places[name] for name in program.trained], dtype=torch.int32, device=device)
         self._differentiate, self._count = Replayed(self._one_part), Replayed(self._counts_of_part)
@@ -123,7 +124,7 @@ class TorchStepping:
             with torch.no_grad():
                 counted = [self._count(*part, *draw, *statistics)[0].clone() for part, draw in zip(parts, draws, strict=True)]
             counts = [torch.stack(counted).sum(0)]
-        scale = torch.as_tensor(scale_of(self._state, program.rules), dtype=torch.float32, device=key.device)
+        scale = self._scale()
         losses, gradients = None, []
         for part, draw in zip(parts, draws, strict=True):
             own, *rest = self._differentiate(*part, *draw, scale, *statistics, *counts)
@@ -160,10 +161,15 @@ class TorchStepping:
 
     # --- the update ---
 
+    def _scale(self) -> torch.Tensor:
+        """Of the loss, on the device. A number that is brought there would wait for all that is under way."""
+        scale = scale_of(self._state, self.program.rules)
+        return scale if isinstance(scale, torch.Tensor) else self._one
+
     def _update(self, computed: Computed, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
         """As `unstall.training.update.updated` has it, in place."""
         program, rules, state = self.program, self.program.rules, self._state
-        scale = torch.as_tensor(scale_of(state, rules), dtype=torch.float32, device=gradients[0].device).clone()
+        scale = self._scale().clone()  # it may be halved below
         norms = torch.stack(torch._foreach_norm(gradients)) / scale
         norm = torch.linalg.vector_norm(norms)
         is_applied = torch.isfinite(norm) & torch.isfinite(computed.losses.sum())
@@ -171,7 +177,9 @@ class TorchStepping:
         self._change(gradients, divisor, (~is_applied).float(), rate)
         self._keep(computed.statistics, is_applied)
         if rules.average_decay:
-            decay = torch.where(is_applied, average_decay(state, rules), 1.0)
+            count = state["updates"]
+            decay = torch.clamp((1 + count) / (AVERAGE_WARM_UP + count), max=rules.average_decay)  # as `update.average_decay`
+            decay = torch.where(is_applied, decay, 1.0)
             averages, values = (self._all(kind, program.changing) for kind in ("average", "weights"))
             torch._foreach_mul_(averages, decay)
             torch._foreach_add_(averages, torch._foreach_mul(values, 1 - decay))
