@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,13 @@ def test_a_run_that_is_not_there_is_named(arguments: list[str], words: str, own_
 
 
 def test_a_run_of_which_nothing_is_known_is_refused_rather_than_all_of_the_other_told(tmp_path: Path) -> None:
-    (tmp_path / "events-watcher-1.jsonl").touch()
-    done = call("compare", str(FULL), str(tmp_path))
-    assert done.returncode != 0
-    assert f"the run '{tmp_path.name}': its journal is empty" in done.stderr
+    journal = tmp_path / "events-watcher-1.jsonl"
+    for written_at, why in ((time.time(), "it has only begun"), (1.0, "its journal is empty")):
+        journal.touch()
+        os.utime(journal, (written_at, written_at))
+        done = call("compare", str(FULL), str(tmp_path))
+        assert done.returncode != 0
+        assert f"the run '{tmp_path.name}': {why}" in done.stderr
 
 
 def test_the_page_escapes_what_programs_name_and_loads_nothing(tmp_path: Path) -> None:

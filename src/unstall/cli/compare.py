@@ -52,8 +52,9 @@ def _refuse_of_nothing(run: RunFolder) -> None:
     from unstall.errors import WrongInput
 
     row = read_row(run)
-    if row["state"] == "unknown" and row["note"]:
-        raise WrongInput(f"Nothing can be compared with the run '{run.name}': {row['note']}. Expected a run that was journalled.")
+    why = "it has only begun" if row["state"] == "starting" else row["note"] if row["state"] == "unknown" else None
+    if why:
+        raise WrongInput(f"Nothing can be compared with the run '{run.name}': {why}. Expected a run that was journalled.")
 
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
