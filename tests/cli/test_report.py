@@ -14,6 +14,15 @@ from tests.programs import UNSTALL, write
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 A_RUN = JOURNALS / "gpu_exhausted_batch_torch"
+READER = """
+import json, sys
+from types import ModuleType
+sys.modules["tensorboard.compat.notf"] = ModuleType("tensorboard.compat.notf")  # else it loads TensorFlow
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+seen = EventAccumulator(sys.argv[1]).Reload()
+told = {tag: [(event.wall_time, event.step, event.value) for event in seen.Scalars(tag)] for tag in seen.Tags()["scalars"]}
+print(json.dumps(told))
+"""
 
 
 def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -29,6 +38,33 @@ def test_a_run_gets_its_page_where_it_is_asked_for(tmp_path: Path) -> None:
     done = call("report", str(A_RUN), "--out", str(target))
     assert (done.returncode, done.stdout) == (0, f"{target}\n")
     assert target.read_text().startswith("<!doctype html>")
+
+
+def test_tensorboard_shows_the_same_scalars(tmp_path: Path) -> None:
+    """Read by TensorBoard itself, in a process of its own: it would load a framework into this one."""
+    pytest.importorskip("tensorboard")
+    arguments = ("report", str(A_RUN), "--out", str(tmp_path / "page.html"), "--tensorboard", str(tmp_path / "scalars"))
+    for _ in range(2):  # the second takes the place of the first
+        story = json.loads(call(*arguments, "--json", "-").stdout)
+    seen = json.loads(
+        subprocess.run(
+            [sys.executable, "-c", READER, str(tmp_path / "scalars" / A_RUN.name)], capture_output=True, check=True
+        ).stdout
+    )
+    timeline = story["timeline"]
+    lines = {f"{plot['name']}/{line['name']}": line for plot in timeline["plots"] for line in plot.get("lines", ())}
+    areas = {f"{plot['name']}/{area['name']}" for plot in timeline["plots"] for area in plot.get("areas", ())}
+    assert set(seen) == {*lines, *areas} and lines and areas
+    for tag, line in lines.items():
+        assert [value for _, _, value in seen[tag]] == pytest.approx(line["mean"], rel=1e-6)
+        assert [at - timeline["began"] for at, _, _ in seen[tag]] == pytest.approx(line["t"], abs=1e-3)
+        assert [step for _, step, _ in seen[tag]] == sorted(step for _, step, _ in seen[tag])  # its fits each count from 0
+
+
+def test_a_folder_for_scalars_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = call("report", str(A_RUN), "--out", str(tmp_path / "page.html"), "--tensorboard", str(tmp_path / "file"))
+    assert done.returncode == 2 and f"Cannot write scalars to '{tmp_path / 'file'}/" in done.stderr
 
 
 def test_the_same_story_can_be_had_as_json(tmp_path: Path) -> None:

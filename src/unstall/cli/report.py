@@ -6,6 +6,8 @@ shown as far as it has come. At the end of `unstall run` the page is written by 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from unstall.cli import json_option
@@ -15,8 +17,9 @@ from unstall.cli import json_option
 @click.argument("run", default="last", metavar="[RUN]")
 @click.option("--out", metavar="PATH", help="Where to write it; else report.html in the run folder.")
 @click.option("--open", "is_to_open", is_flag=True, help="Open it in the browser.")
+@click.option("--tensorboard", metavar="FOLDER", help="Write its plots as scalars, too: tensorboard --logdir FOLDER")
 @json_option("the same story")
-def command(run: str, out: str | None, is_to_open: bool, json_target: str | None) -> None:
+def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
     from unstall import runs
     from unstall.report import html, json, text
     from unstall.report.progress import shown_progress
@@ -30,6 +33,10 @@ def command(run: str, out: str | None, is_to_open: bool, json_target: str | None
     html.write_run(story, target)
     if json_target:
         json.write({**story, "report": str(target)}, json_target)
+    if tensorboard is not None:
+        from unstall.report import scalars
+
+        scalars.write(story, Path(tensorboard))
     if json_target != "-":
         text.console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:

@@ -30,17 +30,18 @@ _numbers = itertools.count()  # two files of one process in one second have two 
 class EventFile:
     """One file in a folder, which may hold those of earlier parts of the same run."""
 
-    def __init__(self, folder: Path, from_step: int = 0) -> None:
-        """What older files have of steps beyond `from_step` is taken back."""
+    def __init__(self, folder: Path, from_step: int = 0, name: str | None = None) -> None:
+        """What older files have of steps beyond `from_step` is taken back. One with a name of its own is written anew."""
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
-        self._file = (folder / name).open("xb")
+        own = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
+        self._file = (folder / (name or own)).open("wb" if name else "xb")
         self._event(text(3, VERSION))
         if from_step:
             self._event(message(7, whole(1, SESSION_START)), from_step + 1)
 
-    def scalar(self, step: int, tag: str, value: float) -> None:
-        self._value(step, text(1, tag) + number(2, value))
+    def scalar(self, step: int, tag: str, value: float, at: float | None = None) -> None:
+        """`at`: when it was so; else it is now."""
+        self._value(step, text(1, tag) + number(2, value), at)
 
     def picture(self, step: int, tag: str, png: bytes, width: int, height: int) -> None:
         image = whole(1, height) + whole(2, width) + whole(3, RGB) + raw(4, png)
@@ -57,11 +58,12 @@ class EventFile:
     def close(self) -> None:
         self._file.close()
 
-    def _value(self, step: int, value: bytes) -> None:
-        self._event(message(5, message(1, value)), step)
+    def _value(self, step: int, value: bytes, at: float | None = None) -> None:
+        self._event(message(5, message(1, value)), step, at)
 
-    def _event(self, what: bytes, step: int = 0) -> None:
-        records.write(self._file, _key(1, 1) + struct.pack("<d", time.time()) + whole(2, step) + what)
+    def _event(self, what: bytes, step: int = 0, at: float | None = None) -> None:
+        moment = time.time() if at is None else at
+        records.write(self._file, _key(1, 1) + struct.pack("<d", moment) + whole(2, step) + what)
 
 
 # --- fields ---
