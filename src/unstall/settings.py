@@ -176,6 +176,11 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
         raise WrongInput(f"{where}{wrong}") from None
 
 
+def most_of(name: str) -> int:
+    """The greatest value that a setting may have."""
+    return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
+
+
 def as_plain(settings: Settings) -> dict[str, Any]:
     """As JSON holds them; `from_plain` gives the same settings again."""
     return {each.name: _plain(getattr(settings, each.name)) for each in dataclasses.fields(settings)}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.programs import UNSTALL, write
@@ -204,6 +207,17 @@ def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named
     assert "no cause was found for this end: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
     listed = call("runs").stdout
     assert "KeyError: 'b'" in " ".join(listed.split())
+
+
+def test_ctrl_c_is_told_from_something_that_was_refused(tmp_path: Path) -> None:
+    """Before anything was begun: while the checks are asked, in a process of their own."""
+    command = [*UNSTALL, "preflight", "--out", str(tmp_path / "run")]
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not psutil.Process(started.pid).children():
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 130 and said.strip().endswith("unstall: interrupted.")
 
 
 @pytest.mark.parametrize("program", ["no-such-program", "/no/such/program", "/tmp"])

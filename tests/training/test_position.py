@@ -69,7 +69,21 @@ def test_epochs_that_were_not_scored_are_neither_better_nor_worse() -> None:
 
 def test_with_another_number_of_steps_it_goes_on_at_the_same_share_of_the_epoch() -> None:
     position = again(Position(epoch=2, step_in_epoch=50, steps_per_epoch=100), steps_per_epoch=10)
-    assert (position.epoch, position.step_in_epoch, position.step) == (2, 5, 25)
+    assert (position.epoch, position.step_in_epoch) == (2, 5)
+
+
+def test_steps_are_counted_on_so_that_its_next_checkpoint_is_the_newest() -> None:
+    position = again(Position(epoch=2, step_in_epoch=50, steps_per_epoch=100), steps_per_epoch=10)
+    assert position.step == 250
+    position.step_in_epoch += 5
+    assert position.end_epoch({}, 0.0)["step"] == position.step == 255
+    assert again(position, 10).step == again(position, 100).step == 255
+
+
+def test_a_position_of_an_older_version_is_read() -> None:
+    plain = Position(epoch=1, step_in_epoch=2, steps_per_epoch=3).as_plain()
+    del plain["more_steps"]
+    assert Position.from_plain(plain, 3).step == 5
 
 
 def in_file(path: Path) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from unstall.report.streams import print_what_the_stream_has
 from unstall.report.text import without_codes
 
 FOLDER = Path(__file__).parent
+INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
 
 
 class Commands(click.Group):
@@ -34,6 +35,13 @@ class Commands(click.Group):
     extras = ""  # of pip, with which comes what they need besides Unstall itself
 
     def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return self._invoke(ctx)
+        except KeyboardInterrupt:  # else it were 1, which here means that something was found or refused
+            sys.stderr.write("\nunstall: interrupted.\n")
+            sys.exit(INTERRUPTED)
+
+    def _invoke(self, ctx: click.Context) -> Any:
         if not self.extras:
             return super().invoke(ctx)
         with missing_packages_named(f"unstall {self.group_name}", self.extras):

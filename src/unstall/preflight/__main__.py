@@ -18,11 +18,13 @@ from unstall.preflight.answers import Answer, Refuses, Unknown, as_plain
 from unstall.preflight.context import Context
 from unstall.preflight.registry import check_module, needs
 from unstall.settings import from_plain
+from unstall.training.parentage import end_with_parent
 
 TOLD_EVERY_S = 0.2  # progress
 
 
 def main() -> None:
+    end_with_parent()
     pipe = int(sys.argv[1])
     asked = json.load(sys.stdin)
 
@@ -59,7 +61,7 @@ def answered(name: str, context: Context, known: dict[str, str]) -> Answer:
     try:
         answer: Answer = check_module(name).look(context)
     except UnstallError as wrong:
-        return Refuses(str(wrong), "")
+        return Refuses(str(wrong), getattr(check_module(name), "CURE", ""))
     return answer
 
 

@@ -50,7 +50,7 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     kept = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
     place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
     print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{kept}"))
-    print_line(out, Text(f"figures: {WAYS[plain['way']]}, {plain['error']:.0%} kept free for their error"))
+    print_line(out, Text(f"figures: {WAYS[plain['way']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
         print_line(out, Text(f"note: {plain['note']}", "yellow"))
     print_clean(out, _parts(plain))

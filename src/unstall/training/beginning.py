@@ -23,7 +23,7 @@ from unstall.report.training_line import TrainingLine, say
 from unstall.runs import RunFolder
 from unstall.scale.company import Company
 from unstall.settings import Settings, as_plain
-from unstall.training import preparing, telling
+from unstall.training import preparing, same_data, telling
 from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
 from unstall.training.detecting import Detecting
@@ -73,14 +73,18 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     with shown_progress() if company.is_first else nullcontext() as progress:
         learned = lessons(settings, preparing.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
     refuse_other_data(company, learned)
+    if position is not None:
+        changed = same_data.refuse_other_classes(position, learned)
+        if changed and company.is_first:
+            say(changed)
     detector = preparing.built(settings, learned.classes, say if company.is_first else _nobody, needed)
     pipeline = preparing.pipeline(settings, detector, learned.train, company.who.worker)
-    step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
-    if saved is not None:
-        step.restore(saved.arrays)
     if position is not None:
         at = Position.from_plain(position, pipeline.steps_per_epoch)
+    step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch + at.more_steps)
+    if saved is not None:
+        step.restore(saved.arrays)
     step.take_over(company.from_first(lambda: step.iteration))
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
@@ -155,7 +159,8 @@ def _say_where_it_goes_on(settings: Settings, at: Position, saved: Saved) -> Non
     is_epoch_done = at.step_in_epoch == at.steps_per_epoch
     done = at.epoch + is_epoch_done
     place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"
-    say(f"Goes on {place}, from {saved.path.name}.")
+    if done < settings.epochs:
+        say(f"Goes on {place}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
     if done >= settings.epochs:
         say(f"Of {counted(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. More: --epochs {done + 1}")

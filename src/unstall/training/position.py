@@ -42,11 +42,14 @@ class Position:
     history: list[Row] = field(default_factory=list)
     best_epoch: int | None = None
     best_figure: float = -math.inf
+    more_steps: int = (
+        0  # that were done than so many epochs of today would have: there was another batch size once, or other data
+    )
 
     @property
     def step(self) -> int:
         """Steps done, over all epochs."""
-        return self.epoch * self.steps_per_epoch + self.step_in_epoch
+        return self.epoch * self.steps_per_epoch + self.step_in_epoch + self.more_steps
 
     def end_epoch(self, figures: dict[str, float | None], score_s: float) -> Row:
         """Its row of the history; the next epoch begins."""
@@ -83,12 +86,15 @@ class Position:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], steps_per_epoch: int) -> Position:
-        """Another batch size makes another number of steps: the run goes on at the same share of its epoch."""
-        known = {each.name: plain[each.name] for each in fields(cls)}
+        """Another batch size makes another number of steps: the run goes on at the same share of its epoch, and steps are counted
+        on from those that were done: checkpoints are told apart by them."""
+        known = {each.name: plain[each.name] for each in fields(cls) if each.name in plain}
         position = cls(**{**known, "now": Epoch(**plain["now"])})
         if position.steps_per_epoch != steps_per_epoch:
             share = position.step_in_epoch / position.steps_per_epoch
+            done = position.step
             position.steps_per_epoch, position.step_in_epoch = steps_per_epoch, math.floor(share * steps_per_epoch)
+            position.more_steps += done - position.step
         return position
 
 

@@ -16,7 +16,7 @@ from unstall.journal.events import EpochScored
 from unstall.report.text import duration
 from unstall.scale.company import OthersLeft
 from unstall.settings import as_plain
-from unstall.training import checkpoint_files, telling
+from unstall.training import checkpoint_files, same_data, telling
 from unstall.training.beginning import Begun, versions
 from unstall.training.checkpoint import MOST_SHARE, Outcome
 from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, Ending
@@ -159,6 +159,7 @@ class Trainer:
             checkpoint_files.IS_RISING: self.judge.is_rising,
             "needed_by_weights": self.begun.needed_by_weights,
             "settings": as_plain(self.settings),
+            same_data.DATA: same_data.told(self.begun.lessons),
             "versions": versions(self.begun.backend),
         }
 

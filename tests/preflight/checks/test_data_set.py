@@ -76,6 +76,38 @@ def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:
     assert isinstance(look(context(tmp_path, **FEW, data=path, most_boxes=most)), Fits)
 
 
+def test_no_more_room_is_asked_for_than_there_can_be(tmp_path: Path) -> None:
+    path = Path(shapes(tmp_path / "set"))
+    file = path / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    first = text["annotations"][0]
+    text["annotations"] += [{**first, "bbox": [5 + number % 50, 5, 2 + number % 40, 2 + number % 50]} for number in range(10_500)]
+    file.write_text(json.dumps(text))
+    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=1.0))
+    assert "--most-boxes 10000" in getattr(found, "cure", "")
+
+
+def test_a_run_that_goes_on_is_refused_other_classes_than_it_has_learned(tmp_path: Path) -> None:
+    there = context(tmp_path, **FEW, data=shapes(tmp_path / "set"))
+    assert there.data is not None
+    folder = there.folder / "checkpoints" / "step-000000005"
+    folder.mkdir(parents=True)
+    for classes, is_refused in ((list(there.data.classes), False), (["dog", "cat"], True)):
+        (folder / "position.json").write_text(json.dumps({"position": {"data": {"classes": classes, "examples": 3}}}))
+        found = look(there)
+        assert isinstance(found, Refuses) is is_refused
+    assert isinstance(found, Refuses) and "2 classes (dog, cat)" in found.reason and "new run" in found.cure
+
+
+@pytest.mark.parametrize("data", [True, False])
+def test_a_rate_that_would_never_drop_is_warned_of(tmp_path: Path, data: bool) -> None:
+    own = {"data": shapes(tmp_path / "set")} if data else {}
+    few = {**FEW, **own, "schedule": "step", "epochs": 6}
+    found = look(context(tmp_path, **few, rate_drops_at_epochs=(8, 11)))
+    assert isinstance(found, Warns) and "never drop" in found.reason and "--rate-drops-at-epochs 4,5" in found.cure
+    assert isinstance(look(context(tmp_path, **few, rate_drops_at_epochs=(4, 11))), Fits)
+
+
 def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
     path = shapes(tmp_path / "set", 24, "image_truncated")
     found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.0))
@@ -93,7 +125,7 @@ def test_a_batch_is_made_of_images_that_are_learned_from(tmp_path: Path) -> None
     """24 images would make a batch of 16; the 12 of the split 'train' do not."""
     write_shapes(tmp_path / "set", Shapes(24, 64, 64), "coco", {"train": 0.5, "val": 0.5}, [], None)
     found = look(context(tmp_path, **FEW, data=str(tmp_path / "set"), batch_size=16))
-    assert isinstance(found, Refuses) and "12 of the images are learned from" in found.reason
+    assert isinstance(found, Refuses) and "12 images are learned from" in found.reason
 
 
 def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _memory_share(host: HostSampled) -> float:
 
 def _found(journal: Journal, ended: ProcessEnded, name: str, certainty: Certainty, more: Sequence[Evidence]) -> Found:
     steps = journal.last(StepsEnded)
-    was_doing = f" It was in step {steps.last + 1}." if steps else ""
+    was_doing = f" It last told of step {steps.last + 1}." if steps else ""
     evidence = [Evidence(f"the program ended by {name}, and had not sent it to itself", name, None, (ended,)), *more]
     if steps:
         moving: Event = steps

@@ -31,8 +31,13 @@ from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
 from unstall.report.counted import counted, data_set_holds
+from unstall.runs import RunFolder
+from unstall.settings import Settings, most_of
 from unstall.storage import is_bucket
+from unstall.training.same_data import CURE as SAME_CLASSES
+from unstall.training.same_data import classes_begun_with, other_classes
 
+CURE = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
 NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
@@ -46,9 +51,11 @@ MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it 
 def look(context: Context) -> Answer:
     data = context.data
     if data is None:
-        return Fits(
-            f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
-        )
+        said = f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
+        return _with_warnings(said, _of_the_rate(context.settings), {})
+    before = classes_begun_with(RunFolder(context.folder).checkpoints_path)
+    if before is not None and before != list(data.classes):
+        return Refuses(other_classes(before, data.classes), SAME_CLASSES)
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
     name = remembered.name_of(data, context.settings)
@@ -83,7 +90,7 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
         return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
     if train < settings.batch_size:
-        reason = f"{said}: {train:,} of the images are learned from, fewer than one batch ({settings.batch_size})"
+        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
         return Refuses(reason, "a smaller --batch-size", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
@@ -91,10 +98,14 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     if _is_too_much(broken, found, settings.most_bad_share):
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
     warnings = [*_of_the_settings(context, train), *([(_named([*broken, *harmed]), cure)] if broken or harmed else [])]
-    if warnings:
-        reasons, cures = zip(*warnings, strict=True)
-        return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
-    return Fits(said + not_seen, found)
+    return _with_warnings(said, warnings, found, not_seen)
+
+
+def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> Answer:
+    if not warnings:
+        return Fits(said + not_seen, found)
+    reasons, cures = zip(*warnings, strict=True)
+    return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
 
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
@@ -119,10 +130,20 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
     if beyond:
         of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
-        result.append((f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}", f"--most-boxes {max(counts)}"))
-    return result
+        reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
+        result.append((reason, f"--most-boxes {min(max(counts), most_of('most_boxes'))}"))
+    return [*result, *_of_the_rate(settings)]
+
+
+def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
+    drops = settings.rate_drops_at_epochs
+    if settings.schedule != "step" or any(epoch < settings.epochs for epoch in drops):
+        return []
+    own = sorted({max(1, settings.epochs * share // 12) for share in (8, 11)})  # as the published recipes have it, of 12 epochs
+    reason = f"the rate would never drop: only at {', '.join(map(str, drops)) or 'no'} of {counted(settings.epochs, 'epoch')}"
+    return [(reason, f"--rate-drops-at-epochs {','.join(map(str, own))}")]
 
 
 def _named(problems: list[dict[str, Any]]) -> str:
     shown = [f"{problem['count']:,} × {problem['problem']} ({problem['first']})" for problem in problems[:SHOWN]]
-    return ", ".join([*shown, *([f"and {len(problems) - SHOWN} kinds more"] if len(problems) > SHOWN else [])])
+    return ", ".join([*shown, *([f"and {counted(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])
