@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from tests.board.writing import GONE, Written, finished
 from unstall import cli
 from unstall.board.rows import read_row
+from unstall.errors import WrongInput
 from unstall.journal.events import StepsEnded
 from unstall.journal.writer import encode
 from unstall.runs import RunFolder
@@ -79,8 +80,9 @@ def test_an_empty_journal_of_a_run_that_has_just_begun_is_in_order(own_home: Pat
         assert told(command, run, tmp_path)[2]["state"] == "starting"
 
 
-def test_two_runs_of_which_nothing_is_left_did_not_end_by_their_users(run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_of_which_nothing_is_left_cannot_be_compared(run: RunFolder, tmp_path: Path) -> None:
     (run.path / WATCHER).write_bytes(RUBBISH)
     as_json = tmp_path / "compared.json"
     done = CliRunner().invoke(cli.group, ["compare", "--quick", str(run.path), str(run.path), "--json", str(as_json)])
-    assert done.exit_code == 0 and json.loads(as_json.read_text())["before"]["outcome"] == "unknown"
+    assert isinstance(done.exception, WrongInput) and "nothing in its journal could be read" in str(done.exception)
+    assert not as_json.exists()

@@ -62,7 +62,9 @@ def image_size(settings: Any) -> None:
     value = settings.image_px
     fits = _is_list(value) and len(value) == 2 and all(isinstance(side, int) for side in value)
     fits = fits and all(LEAST_SIDE_PX <= side <= MOST_SIDE_PX for side in value)
-    _refuse_unless(fits, "image_px", f"height and width in whole pixels, {LEAST_SIDE_PX} to {MOST_SIDE_PX}", value)
+    _refuse_unless(
+        fits, "image_px", f"height and width in whole pixels, {LEAST_SIDE_PX} to {MOST_SIDE_PX} each, as in 640,640", value
+    )
 
 
 def of_kind(name: str, kind: str, value: Any) -> None:

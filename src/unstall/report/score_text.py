@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.report.class_names import short
 from unstall.report.counted import counted
 from unstall.report.data_text import print_line, printable
 from unstall.report.text import print_clean
@@ -62,7 +63,7 @@ def number(value: float | None) -> str:
 
 def mistaken(confusion: dict[str, Any]) -> list[str]:
     """What is most often taken for something else."""
-    names, table = confusion["classes"], confusion["table"]
+    names, table = [short(name) for name in confusion["classes"]], confusion["table"]
     background = len(names) - 1
     pairs = [
         (count, row, column) for row, counts in enumerate(table) for column, count in enumerate(counts) if row != column and count

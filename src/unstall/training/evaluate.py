@@ -12,6 +12,7 @@ import numpy.typing as npt
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
 from unstall.errors import WrongInput
+from unstall.report.class_names import some
 from unstall.report.progress import Progress
 from unstall.training.coco_matching import Answer, Truth
 from unstall.training.confusion import LEAST_IOU, LEAST_SCORE, confusion
@@ -111,9 +112,9 @@ def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> 
     numbers = {name.strip().lower(): number for number, name in reversed(list(enumerate(data.classes)))}
     mapped = np.array([numbers.get(name.strip().lower(), ELSEWHERE) for name in class_names], np.int32)
     if (mapped == ELSEWHERE).all():
-        own, theirs = ", ".join(class_names[:8]), ", ".join(data.classes[:8])
+        own, theirs = some(class_names), some(data.classes)
         raise WrongInput(
-            f"The detector and '{data.path}' have no class in common. The detector's: {own} … The data set's: {theirs} …"
+            f"The detector and '{data.path}' have no class in common. The detector's: {own}. The data set's: {theirs}."
         )
     return mapped
 

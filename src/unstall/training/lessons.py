@@ -12,6 +12,7 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.split import divide, only
 from unstall.errors import WrongInput
+from unstall.report.class_names import some
 from unstall.report.counted import counted
 from unstall.report.progress import Progress
 from unstall.settings import Settings
@@ -53,7 +54,7 @@ def _refuse_other_classes(data: DataSet, apart: DataSet) -> None:
     """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
     own, theirs = ({name.strip().lower() for name in each.classes} for each in (data, apart))
     if own and not own & theirs:
-        learned, there = (", ".join(each.classes[:8]) or "none" for each in (data, apart))
+        learned, there = some(data.classes), some(apart.classes)
         raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
 
 

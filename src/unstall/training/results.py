@@ -80,5 +80,5 @@ class Results:
         except (OSError, WrongInput) as error:  # writers of ours say by WrongInput that a disk refuses
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             if what not in self._refused:
-                self._say(f"Cannot keep {what}: {why} The training goes on, and it is tried again.")
+                self._say(f"Cannot keep {what}: {why.rstrip('.')}. The training goes on, and it is tried again.")
             self._refused.add(what)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from unstall.errors import WrongInput
+from unstall.report.class_names import some
 from unstall.report.counted import counted
 from unstall.training.checkpoint_files import POSITION
 from unstall.training.lessons import Lessons
 
 DATA = "data"  # of a checkpoint's position
 CURE = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
-SHOWN, MOST_LETTERS = 8, 30  # classes, and letters of each
 
 
 def told(learned: Lessons) -> dict[str, Any]:
@@ -49,8 +49,4 @@ def classes_begun_with(checkpoints: Path) -> list[str] | None:
 
 
 def _named(classes: Sequence[str]) -> str:
-    """Names may be long, and hold anything."""
-    plain = ["".join(each if each.isprintable() else "·" for each in name) for name in classes[:SHOWN]]
-    short = [name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS]}…" for name in plain]
-    more = f" and {len(classes) - SHOWN} more" if len(classes) > SHOWN else ""
-    return f"{counted(len(classes), 'class', 'classes')} ({', '.join(short)}{more})"
+    return f"{counted(len(classes), 'class', 'classes')} ({some(classes)})"

@@ -20,7 +20,6 @@ from unstall.journal.events import (
     RunStarted,
     StallEnded,
     StepsEnded,
-    UpdatesMeasured,
     VerdictReached,
     WeightsSampled,
 )
@@ -146,20 +145,6 @@ def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> Non
     assert lines("gradient_norm", *events) == {"of all weights": [7.0]}
     assert lines("figures", *events) == {"AP": [0.3]}
     assert lines("rate", *events) == {"learning rate": [0.02]}
-
-
-def test_what_it_tells_of_updates_is_shown_instead_of_the_epochs_means_and_is_no_moment_of_the_run() -> None:
-    updates = [
-        UpdatesMeasured(
-            at=T0 + at, step=at, updates=1, rate=0.1 * at, norm=5.0 * at, norms={"backbone": 3.0 * at, "head": 4.0 * at}
-        )
-        for at in (1, 2)
-    ]
-    events = [started(), *updates, EpochEnded(at=T0 + 9, logs={"rate": 0.2, "gradient_norm": 7.5})]
-    assert lines("gradient_norm", *events) == {"of all weights": [5.0, 10.0]}
-    assert lines("gradients", *events) == {"backbone": [3.0, 6.0], "head": [4.0, 8.0]}
-    assert lines("rate", *events) == {"learning rate": [0.1, 0.2]}
-    assert told(*events)["marks"]["shown"] == []
 
 
 def test_a_loss_over_many_decades_has_a_scale_of_decades() -> None:
