@@ -212,7 +212,13 @@ def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named
 def test_ctrl_c_is_told_from_something_that_was_refused(tmp_path: Path) -> None:
     """Before anything was begun: while the checks are asked, in a process of their own."""
     command = [*UNSTALL, "preflight", "--out", str(tmp_path / "run")]
-    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 jobs in the background ignore it
+    )
     while not psutil.Process(started.pid).children():
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)

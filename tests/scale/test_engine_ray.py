@@ -47,6 +47,7 @@ def test_what_a_worker_of_ray_starts_is_our_command() -> None:
 
 
 @pytest.mark.jax
+@pytest.mark.skipif(os.environ.get("UNSTALL_EVERY_BACKEND") != "1", reason="a minute of all cores: `make test-every` runs it")
 @pytest.mark.timeout(ray_cluster.ENDS_WITHIN_S + 120)
 def test_a_training_on_a_real_cluster_of_two_nodes_ends_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That it goes on when the cluster loses a node, a worker or a supervisor takes four starts of JAX more: see the benchmark."""

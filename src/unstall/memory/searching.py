@@ -27,11 +27,12 @@ def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, i
         fine = int(low * (FINE_ENOUGH_SQUEEZED if is_squeezed else FINE_ENOUGH))
         if high - low <= max(1, fine):
             break
-        if is_squeezed and low and looked[low] > SQUEEZED_FROM * limit:
+        meets = _where_the_line_meets(looked, limit)
+        is_at_its_end = bool(low) and len(looked) > 1 and low <= meets <= low + fine
+        if is_squeezed and low and (is_at_its_end or looked[low] > SQUEEZED_FROM * limit):
             guess = min(max(int(low * GROWS), low + 1), most) if high > most else (low + high) // 2
             continue
-        meets = _where_the_line_meets(looked, limit)
-        if low and len(looked) > 1 and low <= meets <= low + fine:
+        if is_at_its_end:
             break
         guess = min(max(meets, low + 1), high - 1)
     return low
