@@ -19,7 +19,7 @@ from unstall.memory.choosing import Choice
 from unstall.memory.lines import PROBES
 from unstall.memory.memory_plan import MemoryPlan
 from unstall.memory.needs import Answer, Question
-from unstall.memory.planning import ERRORS, plan, source_for, step_need
+from unstall.memory.planning import ERRORS, LINE_ERROR, plan, source_for, step_need
 from unstall.settings import Settings, changed
 
 GIB, MIB = 2**30, 2**20
@@ -142,9 +142,10 @@ def test_what_would_just_fit_by_the_line_is_tried_on_the_card(
 
 
 def test_on_cores_nothing_is_tried_that_might_not_fit(known: Known) -> None:
-    made = plan(replace(SETTINGS, backend="torch", batch_size=64), CORES, finds_largest=False)
-    assert all(question.settings["micro_batch"] <= PROBES[-1] for question in known.asked if question.way == "measured")
-    assert made.training.need
+    made = plan(replace(SETTINGS, backend="torch", batch_size=64), replace(CORES, memory_bytes=40 * GIB), finds_largest=False)
+    limit = made.usable_bytes / (1 + made.error)
+    assert made.way == "measured" and made.training.room <= limit < made.training.room * (1 + LINE_ERROR)  # it would just fit
+    assert {question.settings["micro_batch"] for question in known.asked} == set(PROBES)
 
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow"])

@@ -6,8 +6,6 @@ shown as far as it has come. At the end of `unstall run` the page is written by 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from unstall.cli import json_option
@@ -36,7 +34,7 @@ def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None
     if tensorboard is not None:
         from unstall.report import scalars
 
-        scalars.write(story, Path(tensorboard))
+        scalars.write(story, located(tensorboard))
     if json_target != "-":
         text.console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:

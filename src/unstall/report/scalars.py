@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unstall.errors import WrongInput
+from unstall.storage import is_bucket
 from unstall.training.board import LARGEST_SCALAR
 from unstall.training.event_files import EventFile
 
@@ -27,6 +28,8 @@ class Scalar(NamedTuple):
 
 def write(story: dict[str, Any], folder: Path) -> Path:
     """Into a folder of the run's own in this one, which is given back."""
+    if is_bucket(folder):
+        raise WrongInput(f"--tensorboard: expected a folder on a disk. Received: '{folder}'")
     target = folder / str(story["run"] or "run")
     try:
         file = EventFile(target, name=FILE)

@@ -80,6 +80,9 @@ class Judge:
         """Waits for all steps."""
         while self._unread:
             self._read(self._unread.popleft())
+
+    def tell_the_rest(self) -> None:
+        """At the end of a training: of the updates since they were last told of."""
         if self._updates is not None:
             self._updates.tell()
 

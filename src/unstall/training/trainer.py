@@ -73,6 +73,7 @@ class Trainer:
             self.company.part()
             raise
         self.keep_unless_kept()
+        self.judge.tell_the_rest()
 
     def learn_epoch(self, batches: Iterator[Batch]) -> None:
         self.interruption.listen_again()
