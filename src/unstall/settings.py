@@ -80,7 +80,7 @@ class Settings:
     )
     skip_examples: tuple[int, ...] = setting((), "numbers of examples that are never used")
     # keeping
-    checkpoint_every_s: float = setting(300.0, "seconds between checkpoints, at least; each epoch's end has one, too", 0.0)
+    checkpoint_every_s: float = setting(300.0, "seconds from one checkpoint to the next, at least; the end of each epoch has one, too", 0.0)
     checkpoint_every_steps: int = setting(0, "steps between checkpoints; 0: as the seconds say", 0)
     keep_checkpoints: int = setting(
         2, "how many of the newest are kept, beside the best; two, as one may turn out damaged", 2, 1000
@@ -224,14 +224,18 @@ def _number(name: str, value: Any, kind: type, metadata: Mapping[str, Any]) -> A
     least, most = metadata.get("least"), metadata.get("most")
     wanted = "a whole number" if kind is int else "a number"
     if least is not None and most is not None:
-        wanted += f" from {least:,.12g} to {most:,.12g}"
+        wanted += f" from {_written(least)} to {_written(most)}"
     elif least is not None:
-        wanted += f" of {least:,.12g} or more"
+        wanted += f" of {_written(least)} or more"
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     fits = is_number and (kind is float or value == int(value))
     fits = fits and (least is None or value >= least) and (most is None or value <= most)
     _refuse_unless(fits, name, wanted, value)
     return kind(value)
+
+
+def _written(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:,.12g}"
 
 
 def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:

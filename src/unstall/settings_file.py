@@ -44,7 +44,8 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 
 
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'."""
+    """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table has
+    a place of its own, as 'detector.image_px'."""
     path = located(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
@@ -56,6 +57,8 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
             values[name] = settings.checked(name, in_bytes(name, value))
         except WrongInput as wrong:
             raise WrongInput(f"{places[name]}: {wrong}") from None
+        if isinstance(value, dict):
+            places |= {f"{name}.{inner}": f"{path}:{_line_within(name, inner, text)}" for inner in value}
     return values, places
 
 
@@ -98,10 +101,19 @@ def _of_toml(path: Path, text: str, error: Exception) -> str:
     return f"{path}:{number}: this is not TOML: {what}. Received: {lines[min(number, len(lines)) - 1].strip()[:100]}"
 
 
-def _line_of(name: str, text: str) -> int:
+def _line_of(name: str, text: str, otherwise: int = 1) -> int:
     """Where a setting of this name, or its table, begins."""
     begins = re.compile(rf"""\s*(\[\s*)?["']?{re.escape(name)}["']?\s*[=.\]]""")
-    return next((number for number, line in enumerate(text.splitlines(), 1) if begins.match(line)), 1)
+    return next((number for number, line in enumerate(text.splitlines(), 1) if begins.match(line)), otherwise)
+
+
+def _line_within(table: str, name: str, text: str) -> int:
+    """Where a name of a table stands: as table.name, below its heading, or in one line with it."""
+    dotted = re.compile(rf"""\s*["']?{re.escape(table)}["']?\s*\.\s*["']?{re.escape(name)}["']?\s*=""")
+    lines = text.splitlines()
+    first = _line_of(table, text)
+    below = first + _line_of(name, "\n".join(lines[first:]), 0)
+    return next((number for number, line in enumerate(lines, 1) if dotted.match(line)), below)
 
 
 def in_bytes(name: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ import click
 from unstall import settings, settings_file
 from unstall.errors import WrongInput
 from unstall.settings_elsewhere import as_option, ours
+from unstall.settings_sources import OF_RECIPES
 
 CONFIG_HELP = "A settings file with the same names; `unstall init` writes one. Options win over it."
 
@@ -81,7 +82,9 @@ def _metavar(name: str, kind: Any) -> str:
 
 
 def _help(name: str) -> str:
-    """What it means, and what holds where neither the recipe of the model nor anybody else says it."""
+    """What it means, and what holds where nobody says it."""
+    if name in OF_RECIPES:
+        return f"{settings_file.meaning(name)} [the model's recipe]"
     usual = settings_file.default(name)
     shown = ",".join(map(str, usual)) if isinstance(usual, tuple) else "" if usual is None or usual == {} else str(usual)
     if isinstance(usual, bool) or not shown:

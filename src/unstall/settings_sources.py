@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from unstall import settings_file
@@ -24,6 +24,7 @@ from unstall.storage.places import located, parts_of, refuse_unset
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
 SAME_IN_RECIPES = ("optimizer", "rate", "batch_size", "epochs", "warm_up_steps", "weight_decay", "clip_norm")
+OF_RECIPES = (*SAME_IN_RECIPES, "schedule", "average_decay")  # that every one of them says
 # The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
 OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
@@ -57,7 +58,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
             lambda name: f"recipe of {model}",
         ),
         (in_file, lambda name: places[name]),
-        (given, lambda name: f"--{name.replace('_', '-')}"),
+        (given, lambda name: f"--{name.partition('.')[0].replace('_', '-')}"),
     ]
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -65,8 +66,10 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
         for name, value in layer.items():
             values[name] = {**values.get(name, {}), **value} if isinstance(value, Mapping) else value
             sources[name] = place(name)
+            if isinstance(value, Mapping):
+                sources |= {f"{name}.{inner}": place(f"{name}.{inner}") for inner in value}
     resolved = Resolved(with_backend(from_plain(values)), sources)
-    refuse_unfit(resolved.settings)
+    refuse_unfit(resolved.settings, {name: place for name, place in sources.items() if name in places})
     return resolved
 
 
@@ -94,36 +97,43 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
     return values
 
 
-def refuse_unfit(settings: Settings) -> None:
-    """Names within values that need no framework to be judged: of the model, its settings, the format."""
+def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Names within values that need no framework to be judged: of the model, its settings, the format. `places` are those in a
+    file."""
     from unstall.data.formats import format_names
-    from unstall.detectors import family_of, pages, ranges
+    from unstall.detectors import family_of, pages
 
-    family = family_of(settings.model)
-    kinds = {each.name: each.kind for each in pages.settings(family)}
-    known = list(kinds)
+    def at(name: str) -> str:
+        return f"{places[name]}: " if name in places else ""
+
+    kinds = {each.name: each.kind for each in pages.settings(family_of(settings.model))}
     for name, value in settings.detector.items():
-        if name == "classes":
-            raise WrongInput("detector: 'classes' are counted in the data; they cannot be set.")
-        if name in OWN_OF_THE_RUN:
-            raise WrongInput(f"detector: '{name}' is a setting of the run. Write: --{name}")
-        if name not in known:
-            raise WrongInput(
-                f"detector: {settings.model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}."
-            )
         try:
-            if name == "image_px":
-                ranges.image_size(SimpleNamespace(image_px=value))
-            ranges.of_kind(name, kinds[name], value)
+            _refuse_of_detector(settings.model, name, value, kinds)
         except WrongInput as wrong:
-            raise WrongInput(f"detector: {wrong}") from None
+            raise WrongInput(f"{at(f'detector.{name}')}detector: {wrong}") from None
     for name in settings.augment:
         if name not in augment_names():
-            raise WrongInput(
-                f"augment: there is no '{name}'.{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
-            )
+            meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
+            raise WrongInput(f"{at('augment')}augment: there is no '{name}'.{meant}")
     if settings.format is not None and settings.format not in format_names():
-        raise WrongInput(f"format: expected one of {', '.join(format_names())}. Received: {settings.format!r}")
+        expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
+        raise WrongInput(f"{at('format')}format: {expected}")
+
+
+def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, str]) -> None:
+    from unstall.detectors import ranges
+
+    known = [each for each in kinds if each not in {"classes", *OWN_OF_THE_RUN}]
+    if name == "classes":
+        raise WrongInput("'classes' are counted in the data; they cannot be set.")
+    if name in OWN_OF_THE_RUN:
+        raise WrongInput(f"'{name}' is a setting of the run. Write: --{name}")
+    if name not in known:
+        raise WrongInput(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
+    if name == "image_px":
+        ranges.image_size(SimpleNamespace(image_px=value))
+    ranges.of_kind(name, kinds[name], value)
 
 
 @cache
@@ -169,4 +179,5 @@ def _absolute(name: str, value: Any, folder: Path) -> Any:
         refuse_unset(expanded)
         parts_of(expanded)
         return expanded
-    return str(folder / expanded)
+    whole = folder / expanded
+    return str(whole.resolve() if ".." in whole.parts else whole)  # resolved only then: a link's own name is the user's

@@ -37,6 +37,18 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert beat.silent_s(time.monotonic()) < 60
 
 
+def test_one_that_is_deleted_comes_back_as_it_stands_and_beats_on(tmp_path: Path) -> None:
+    path = tmp_path / "pulse-1"
+    pulse = Pulse(path)
+    pulse.step(7, 1, 11.0)
+    path.unlink()
+    pulse.bring_back()
+    pulse.beat(12.0)
+    pulse.bring_back()  # where it is still there, nothing happens to it
+    beat = read_pulse(path)
+    assert beat is not None and (beat.step, beat.epoch, beat.beat) == (7, 1, 12.0)
+
+
 def test_no_pulse_or_not_a_whole_one_is_none(tmp_path: Path) -> None:
     assert read_pulse(tmp_path / "none") is None
     (tmp_path / "half").write_bytes(b"UNSTALL1")

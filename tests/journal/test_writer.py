@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,22 @@ def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_agai
 
 def test_a_folder_that_is_not_there_raises_nothing(tmp_path: Path) -> None:
     JournalWriter(tmp_path / "missing" / "events.jsonl").write(StepsEnded(at=1.0))
+
+
+def test_a_journal_that_is_deleted_comes_back_whole_once_its_folder_is_there_again(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "events.jsonl"
+    path.parent.mkdir()
+    writer = JournalWriter(path)
+    brought_back: list[bool] = []
+    writer.on_brought_back = lambda: brought_back.append(True)
+    for step in range(2):
+        writer.write(StepsEnded(at=1.0, first=step))
+    shutil.rmtree(path.parent)
+    writer.write(StepsEnded(at=1.0, first=2))
+    assert not path.parent.exists()  # the program may have deleted it on purpose, and make it anew
+    path.parent.mkdir()
+    writer.write(StepsEnded(at=1.0, first=3))
+    assert Tail(path).read() == [StepsEnded(at=1.0, first=step) for step in range(4)] and brought_back == [True]
 
 
 def test_many_threads_write_whole_lines(tmp_path: Path) -> None:

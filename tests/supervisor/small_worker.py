@@ -62,7 +62,7 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
             if fate.get("disk_is_full"):
                 probe.emit(CheckpointFailed(at=time.time(), step=step + 1, path=str(path), error="No space left on device"))
                 continue
-            path.mkdir()
+            path.mkdir(parents=True)  # as the real one does: its folder may have been deleted
             probe.emit(CheckpointCompleted(at=time.time(), step=step + 1, path=str(path)))
         if asked:
             return 75

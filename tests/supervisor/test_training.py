@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,15 @@ from typing import Any
 import pytest
 
 from unstall import runs
-from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded, RunStarted, StackSampled
+from unstall.journal.events import (
+    CheckpointCompleted,
+    PlanMade,
+    PlanUndone,
+    PlanVerified,
+    RepairsEnded,
+    RunStarted,
+    StackSampled,
+)
 from unstall.journal.reader import FolderTail, Journal, read_folder
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain
@@ -76,6 +85,21 @@ def test_a_training_that_ends_well_is_left_alone() -> None:
     story = run.read_story()
     assert story is not None
     assert (story["state"], story["repairs"], story["given_up"]) == ("done", [], None)
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_there_again_with_all_that_was_recorded() -> None:
+    run = a_run({"step_s": 0.1})
+    given = run.read_settings(are_given=True)
+    with supervisor(run) as process:
+        wait_until(lambda: bool(run.pulse_paths()) and bool(whole(run).of(CheckpointCompleted)))
+        shutil.rmtree(run.path)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and said.count("was deleted while it runs") == 1, said
+    assert run.read_settings() == run.read_settings(are_given=True) == given
+    story = run.read_story()
+    assert story is not None and story["state"] == "done"
+    assert [event.step for event in whole(run).of(CheckpointCompleted)] == [10, 20, 30, 40] and run.pulse_paths()
+
 
 
 def test_a_training_that_is_done_is_done_however_its_process_ends() -> None:

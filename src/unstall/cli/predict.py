@@ -1,9 +1,12 @@
 """Find objects in images: unstall predict IMAGE… --weights FILE
 
 Images, or folders of them. Each is drawn with its boxes into the folder --out; boxes are in pixels of the image as it is stored.
+Ends with 1 where some of them could not be read.
 """
 
 from __future__ import annotations
+
+import sys
 
 import click
 
@@ -54,3 +57,5 @@ def command(
             draw(data, result, located(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}
     answer(plain, json_target, show)
+    if result["skipped"]:
+        sys.exit(1)

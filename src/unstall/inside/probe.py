@@ -93,6 +93,7 @@ class Probe:
         if self._pulse is None:
             try:
                 self._pulse = Pulse(self.run.pulse_path(self.pid))
+                self.writer.on_brought_back = self._pulse.bring_back
             except (OSError, ValueError) as error:
                 self.shield.failed("pulse", error)
         return self._pulse

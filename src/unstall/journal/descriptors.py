@@ -38,6 +38,17 @@ def identity(descriptor: int) -> Optional[tuple[int, int]]:
     return status.st_dev, status.st_ino
 
 
+def is_removed(descriptor: int) -> bool:
+    """Whether the file has no name any more: somebody has deleted it."""
+    return os.fstat(descriptor).st_nlink == 0
+
+
+def content(descriptor: int) -> bytes:
+    """All that is in an open file, deleted or not, also where it was opened for writing alone."""
+    with standard_numbers_taken(), open(f"/proc/self/fd/{descriptor}", "rb") as file:
+        return file.read()
+
+
 @contextmanager
 def standard_numbers_taken() -> Iterator[None]:
     """While this holds, nothing that is opened gets the number 0, 1 or 2."""

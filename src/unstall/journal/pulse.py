@@ -55,12 +55,23 @@ class Pulse:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with standard_numbers_taken(), open(path, "w+b") as file:  # the map keeps a descriptor of its own
-            file.truncate(SIZE)
-            self._map = mmap.mmap(file.fileno(), SIZE)
+        self._map = self._mapped()
         now = time.monotonic()
         _LAYOUT.pack_into(self._map, 0, MAGIC, 0.0, now, now, -1.0, -1.0, 0.0, float(os.getpid()), 0.0)
         self._set = _DOUBLE.pack_into
+
+    def _mapped(self) -> mmap.mmap:
+        with standard_numbers_taken(), open(self.path, "w+b") as file:  # the map keeps a descriptor of its own
+            file.truncate(SIZE)
+            return mmap.mmap(file.fileno(), SIZE)
+
+    def bring_back(self) -> None:
+        """In a new file, as it stands, where the old one was deleted."""
+        if self.path.exists():
+            return
+        mapped = self._mapped()
+        mapped[:] = self._map[:]
+        self._map = mapped
 
     def beat(self, now: float) -> None:
         self._set(self._map, BEAT, now)

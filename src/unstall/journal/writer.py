@@ -3,7 +3,8 @@
 On a local disk an event is handed to the kernel before `write` returns, so it survives a SIGKILL a moment later. On a
 network disk, and from the first write that takes long, events go through a short queue and a thread of their own: a
 dead server must not stop a training. A full disk or a queue that overflows loses events, counts them, and says so with
-`EventsLost` as soon as it can write again.
+`EventsLost` as soon as it can write again. A journal that somebody deletes is written again, whole, as soon as its folder
+is there again: the folder itself is not made anew, as the program may have deleted it on purpose.
 
 Standard library only, syntax of Python 3.9: it runs inside the watched program.
 """
@@ -15,10 +16,11 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
-from unstall.journal.descriptors import identity, out_of_the_way
+from unstall.journal.descriptors import content, identity, is_removed, out_of_the_way
 from unstall.journal.events import Event, EventsLost, to_plain
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
@@ -78,6 +80,7 @@ class JournalWriter:
         self._queue: Optional[deque[bytes]] = None
         self._wake = threading.Event()
         self._closed = False
+        self.on_brought_back: Callable[[], None] = lambda: None
         if is_remote(path.parent):
             self._start_thread()
 
@@ -118,6 +121,8 @@ class JournalWriter:
         try:
             if self._file is None or identity(self._file) != self._identity:
                 self._open()  # for the first time, or because the program has closed it and may have put its own there
+            elif is_removed(self._file) and self.path.parent.is_dir():
+                self._bring_back(self._file)
             if self._lost:
                 notice = encode(EventsLost(at=time.time(), count=self._lost, why=self._lost_why))
                 self._write_whole(notice)
@@ -135,6 +140,13 @@ class JournalWriter:
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._file = out_of_the_way(file)
         self._identity = identity(self._file)
+
+    def _bring_back(self, removed: int) -> None:
+        known = content(removed)
+        self._open()
+        os.close(removed)
+        self._write_whole(known)
+        self.on_brought_back()
 
     def _write_whole(self, line: bytes) -> None:
         assert self._file is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from unstall.report.counted import counted, data_set_holds
@@ -55,9 +56,18 @@ def _examples(problem: dict[str, Any]) -> str:
 
 
 def place(finding: dict[str, Any]) -> str:
-    """file:line of a finding, for a person to find it."""
+    """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
     where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
-    return printable(f"{where}: {finding['field']}:" if finding["field"] else f"{where}:")
+    field = f": {finding['field']}" if finding["field"] else ""
+    return printable(f"{where}{field}{_image(finding)}:")
+
+
+def _image(finding: dict[str, Any]) -> str:
+    name = finding["example"]
+    is_told = name in {"", finding["file"]} or (
+        finding["box"] is not None and PurePath(name).stem == PurePath(finding["file"]).stem
+    )
+    return "" if is_told else f" ({name})"
 
 
 def printable(text: str) -> str:

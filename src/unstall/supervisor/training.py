@@ -27,6 +27,7 @@ from unstall.supervisor import checkpoints, remembered
 from unstall.supervisor.alone import alone_with
 from unstall.supervisor.bedside import Bedside
 from unstall.supervisor.keeping import kept_in_bucket
+from unstall.supervisor.kept_folder import KeptFolder
 from unstall.supervisor.launch import Launched
 from unstall.supervisor.notice import Notice
 from unstall.supervisor.supervisor import Teller, Wishes, show_on_board, start
@@ -64,6 +65,7 @@ def _trained(course: Course) -> int:
         ward = course.start_workers()
         while ward.wait(TICK_S):
             ward.look()
+            course.bring_folder_back()
         if not course.repair(ward) or course.end_is_wanted(ward):
             return course.end(ward)
 
@@ -94,6 +96,7 @@ class Course:
         self._mask: set[int] | None = None
         self.notice = Notice()
         self._machine = remembered.machine()
+        self._folder = KeptFolder(run)
 
     # --- the workers ---
 
@@ -101,6 +104,7 @@ class Course:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.memberships(os.environ, self.settings.workers)
         self._is_guest = not who[0].is_first
+        self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return Ward(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
     def _start(self, who: Membership, writer: JournalWriter) -> Bedside:
@@ -209,6 +213,13 @@ class Course:
                 f"Cannot write {self.run.settings_path}: {error.strerror}. To go on: {self.resume_command()}"
             ) from None
         self.settings = settings
+
+    def bring_folder_back(self) -> None:
+        if self._folder.brought_back(as_plain(self.settings)):
+            self.teller.complain(
+                f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, and the "
+                "run goes on; its next checkpoint comes as it would have."
+            )
 
     def see_what_helped(self, bedside: Bedside) -> None:
         for pending in [each for each in self.pending if each.sign.is_seen(bedside.watch.journal)]:

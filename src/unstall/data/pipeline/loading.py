@@ -94,4 +94,7 @@ class Loaded:
 
 
 def bad(error: Exception) -> BadExample:
-    return BadExample(f"{type(error).__name__}: {error}")
+    """In words: what the system says of a file, what a decoder says without the names of its functions. A message that is only a
+    number or a name means nothing without the kind of error."""
+    said = (isinstance(error, OSError) and error.strerror) or str(error).rpartition("(): ")[2]
+    return BadExample(said if " " in said else f"{type(error).__name__}: {said}".removesuffix(": "))

@@ -69,7 +69,7 @@ def look(context: Context) -> Answer:
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
     from unstall.data.check import as_plain, check
-    from unstall.data.example import Origin
+    from unstall.report.data_text import place
     from unstall.report.defects import told
 
     assert context.data is not None
@@ -77,8 +77,7 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     plain = as_plain(report)
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
-        place = str(Origin(first["file"], first["line"], first["field"] or ""))
-        problem["first"] = f"{place}: {first['message']}"
+        problem["first"] = f"{place(first)} {first['message']}"
     return {**plain, "defects": told(report, pictures)}
 
 

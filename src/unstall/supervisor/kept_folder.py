@@ -1,0 +1,40 @@
+"""A run folder that somebody deletes while the run goes on is made again, with what a resume needs; the journals come back by
+themselves as soon as it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unstall.runs import KEPT_IN, RunFolder
+
+
+class KeptFolder:
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._files = {path: read for path in (run.settings_given_path, run.path / KEPT_IN) if (read := _read(path)) is not None}
+        self._is_tried = False
+        self.of_workers: list[Path] = []
+
+    def brought_back(self, settings: dict[str, Any]) -> bool:
+        """Whether it was gone. A disk that does not take it is tried once: nothing hangs on it while the run goes on."""
+        if self._run.settings_path.exists() or self._is_tried:
+            return False
+        self._is_tried = True
+        try:
+            for folder in (self._run.path, *self.of_workers):
+                folder.mkdir(parents=True, exist_ok=True)
+            for path, text in self._files.items():
+                path.write_text(text, encoding="utf-8")
+            self._run.write_settings(settings)
+        except OSError:
+            return False
+        self._is_tried = False
+        return True
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None
