@@ -2,6 +2,7 @@
 
     python -m benchmarks.memory --predict          on any machine: JAX and its packages for CUDA, no card; an hour on two cores
     python -m benchmarks.memory --measure          on the card: each configuration in processes of its own
+    python -m benchmarks.memory --speeds           on the card: how fast the largest batches are that were found
     python -m benchmarks.memory --show             the table
 
 Both write benchmarks/results/memory.json and go on where they ended; --most-seconds ends them in time. A step is compiled in one
@@ -36,7 +37,7 @@ class Results:
         self.path = path
         known = {} if begins_anew else written.kept(path)
         self._lock = threading.Lock()
-        self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "torch": {}, **known}
+        self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "speeds": {}, "torch": {}, **known}
 
     def __getitem__(self, part: str) -> Rows:
         rows: Rows = self.plain[part]
@@ -128,6 +129,15 @@ def measure(
         list(pool.map(one, tasks))
 
 
+def measure_speeds(results: Results, kept_in: Path | None) -> None:
+    """One after the other: nothing else may use the card."""
+    with tempfile.TemporaryDirectory() as compiled:
+        machine = memory_measuring.Machine(kept_in or Path(compiled), 0.5)
+        for search in SEARCHES:
+            if "need" in results["largest"].get(search.name, {}).get("found", {}) and search.name not in results["speeds"]:
+                results.keep("speeds", search.name, machine.timed(search, results["largest"][search.name]["images"]))
+
+
 def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at: float) -> None:
     """Two small batches measured, and by them a larger one, which is then measured too."""
 
@@ -152,6 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--predict", action="store_true")
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--speeds", action="store_true", help="of what the searches found, on the card")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--device", default="h200", help="to predict for; 'cpu' is this machine's")
     parser.add_argument("--tiny", action="store_true", help="a few small ones, to try the benchmark itself")
@@ -176,6 +187,8 @@ def main() -> None:
         measure_torch(results, cases if wishes.tiny else of_torch(cases), wishes.jobs, ends_at)
     elif wishes.measure:
         measure(results, tasks, wishes.jobs, ends_at, wishes.of_card, wishes.compiled)
+    if wishes.speeds:
+        measure_speeds(results, wishes.compiled)
     show(results)
 
 

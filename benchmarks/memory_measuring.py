@@ -1,6 +1,6 @@
 """One configuration on the card, in processes of its own; see benchmarks/memory.py.
 
-python -m benchmarks.memory_measuring CASE      the inner process: makes steps, and says what they took
+python -m benchmarks.memory_measuring CASE [N]   the inner process: makes steps, and says what they took; times N more
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from benchmarks.memory_cases import CLASSES, Case, Search
 
 STEPS = 3
 MOST_S = 600.0  # of one process: several compile at once
+TIMED_STEPS = 20
 PROBES = (2, 4)
 ERROR = 0.05  # that the plan keeps free: `unstall.memory.planning.ERRORS`
 FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
@@ -55,7 +56,7 @@ class Machine:
 
     def searched(self, search: Search, predicted: dict[str, Any]) -> dict[str, Any]:
         """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
-        90 % was found."""
+        90 % was found. Where it does not, one between them tells better what would have."""
         found = int(predicted["images"])
         limit = int(search.gib * 2**30)
         row: dict[str, Any] = {"images": found, "limit": limit}
@@ -64,7 +65,17 @@ class Machine:
         first = self._run(search.case(found), limit)
         row["found"] = first if "error" in first else {**self._run(search.case(found), limit), "compile_s": first["seconds"]}
         row["above"] = {"images": above, **self._run(search.case(above), limit)}
+        if row["above"].get("out_of_memory"):
+            between = (found + above) // 2
+            row["between"] = {"images": between, **self._run(search.case(between), limit)}
         return row
+
+    def timed(self, search: Search, found: int) -> dict[str, Any]:
+        """How fast what was found is, and half of it, which the compiler need not squeeze; each with the memory of the search."""
+        self._know_the_card(search.case(1))
+        limit = int(search.gib * 2**30)
+        told = {str(images): self._run(search.case(images), limit, TIMED_STEPS) for images in (found, found // 2)}
+        return {images: {key: row.get(key) for key in ("images_per_s", "need", "error")} for images, row in told.items()}
 
     def _know_the_card(self, case: Case) -> None:
         if self._memory_bytes is None:
@@ -77,10 +88,10 @@ class Machine:
                 self._memory_bytes, self._kind = told["memory_bytes"], told["device"]
         return told
 
-    def _run(self, case: Case, limit: int) -> dict[str, Any]:
+    def _run(self, case: Case, limit: int, timed_steps: int = 0) -> dict[str, Any]:
         share = limit / self._memory_bytes if self._memory_bytes else 0.5
         # JAX takes the share of what the card has in all, in one piece, before anything else.
-        return inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{min(0.95, share):.6f}"})
+        return inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{min(0.95, share):.6f}"}, timed_steps)
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -101,9 +112,9 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
     return {"predicted": predicted, "need": need, "error_share": (predicted - need) / need, "probes": [low, high]}
 
 
-def inner(case: Case, environment: dict[str, str]) -> dict[str, Any]:
+def inner(case: Case, environment: dict[str, str], timed_steps: int = 0) -> dict[str, Any]:
     """What the inner process says; where it fails, with its last words."""
-    command = [sys.executable, "-m", "benchmarks.memory_measuring", json.dumps(asdict(case))]
+    command = [sys.executable, "-m", "benchmarks.memory_measuring", json.dumps(asdict(case)), str(timed_steps)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=MOST_S, env={**os.environ, **environment},
@@ -150,8 +161,26 @@ def main() -> None:
     if forget_trials():  # as the probes of a plan do
         losses.append(step(batch).read().loss)
     peak = card_peak_bytes()
-    told = {"need": peak if peak is not None else peak_bytes(), "losses": losses, "seconds": round(time.monotonic() - began, 1)}
+    told: dict[str, Any] = {
+        "need": peak if peak is not None else peak_bytes(),
+        "losses": losses,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    if steps := int(sys.argv[2]):
+        began = time.monotonic()
+        _make(step, batch, steps)
+        told["images_per_s"] = steps * case.batch_size / (time.monotonic() - began)
     print(json.dumps({**told, **_of_jax(step, batch)}), flush=True)
+
+
+def _make(step: Any, batch: dict[str, Any], steps: int) -> None:
+    """As a training does: the next is begun before the last is read, and no further, as their inputs are on the card."""
+    last = step(batch)
+    for _ in range(steps - 1):
+        following = step(batch)
+        last.read()
+        last = following
+    last.read()
 
 
 def _of_jax(step: Any, batch: dict[str, Any]) -> dict[str, Any]:

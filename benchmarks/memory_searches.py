@@ -18,21 +18,22 @@ YOLO_SHARE = 0.6
 
 @dataclass
 class Trials:
-    """Runs a batch against a limit, by what batches were measured to need."""
+    """Runs a batch against a limit, by what batches were measured to need and which was the largest that ran: near the limit the
+    compiler squeezes what a step needs."""
 
     need: Callable[[int], float]
     limit: float
+    largest: int
     done: int = 0
     out_of_memory: int = 0
     seen: dict[int, float] = field(default_factory=dict)
 
     def fits(self, batch: int) -> bool:
         self.done += 1
-        held = self.need(batch)
-        if held > self.limit:
+        if batch > self.largest:
             self.out_of_memory += 1
             return False
-        self.seen[batch] = held
+        self.seen[batch] = self.need(batch)
         return True
 
 
@@ -89,19 +90,11 @@ def line_through(points: dict[int, float]) -> Callable[[int], float]:
     return need
 
 
-def replayed(points: dict[int, float], limit: float) -> dict[str, dict[str, int]]:
+def replayed(points: dict[int, float], limit: float, largest: int) -> dict[str, dict[str, int]]:
     """Of each way: the batch it ends with, its trials, and those of them that ran out of memory."""
     told = {}
     for name, way in WAYS.items():
-        trials = Trials(line_through(points), limit)
+        trials = Trials(line_through(points), limit, largest)
         batch = way(trials)
         told[name] = {"batch": batch, "trials": trials.done, "out_of_memory": trials.out_of_memory}
     return told
-
-
-def largest_by(points: dict[int, float], limit: float) -> int:
-    need = line_through(points)
-    batch = 0
-    while need(batch + 1) <= limit:
-        batch += 1
-    return batch

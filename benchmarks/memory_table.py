@@ -61,27 +61,37 @@ def _show_searches(plain: dict[str, Any], searches: ModuleType) -> None:
     rows = [(name, row) for name, row in plain["largest"].items() if "need" in row.get("found", {})]
     if not rows:
         return
-    print("\n| search | way | batch | of the largest | trials | out of memory |\n| --- | --- | --- | --- | --- | --- |")
+    print("\n| search | way | batch | of the largest | trials | out of memory | images/s |\n|" + " --- |" * 7)
     for name, row in rows:
-        points = measured_points(plain, name, row)
-        most = searches.largest_by(points, row["limit"])
+        ran, most = bounds(row)
         looks = len(plain["predicted"][name]["looked"])
-        above = "a ninth more runs out of memory" if row["above"].get("out_of_memory") else "a ninth more runs, too"
-        print(f"| {name} | Unstall | {row['images']} ({above}) | {row['images'] / most:.0%} | {looks} compilations | 0 |")
-        for way, told in searches.replayed(points, row["limit"]).items():
-            print(
-                f"| {name} | {way} | {told['batch']} | {told['batch'] / most:.0%} | {told['trials']} | {told['out_of_memory']} |"
-            )
+        share = f"{row['images'] / most:.0%} or more" if most else "less than 90 %"
+        print(f"| {name} | Unstall | {row['images']} | {share} | {looks} compilations | 0 | {_speeds(plain, name)} |")
+        for way, told in searches.replayed(measured_points(plain, name, row), row["limit"], ran).items():
+            share = f"{told['batch'] / (most or ran):.0%}"
+            print(f"| {name} | {way} | {told['batch']} | {share} | {told['trials']} | {told['out_of_memory']} | |")
+
+
+def bounds(row: dict[str, Any]) -> tuple[int, int]:
+    """The largest batch that was seen to run, and one less than the smallest that was not; 0: all did."""
+    tried = [(row["images"], row["found"]), *((row[key]["images"], row[key]) for key in ("between", "above") if key in row)]
+    ran = max(images for images, told in tried if "need" in told)
+    return ran, min((images - 1 for images, told in tried if told.get("out_of_memory")), default=0)
+
+
+def _speeds(plain: dict[str, Any], name: str) -> str:
+    timed = plain["speeds"].get(name, {})
+    return ", ".join(f"{row['images_per_s']:,.0f} with {images}" for images, row in timed.items() if row.get("images_per_s"))
 
 
 def measured_points(plain: dict[str, Any], name: str, row: dict[str, Any]) -> dict[int, float]:
-    """Measured needs of the search's model, size and precision, by batch."""
+    """Measured needs of the search's model, size and precision, by batch: unsqueezed ones where there are two."""
     model_px, _, rest = name.removeprefix("largest-").partition("px-")
     precision = rest.rpartition("-")[0]
-    points = {row["images"]: float(row["found"]["need"])}
+    points = {}
     for known, measured in plain["measured"].items():
         begins, _, ends = known.partition("px-")
         batch, _, how = ends.partition("-")
         if begins == model_px and how == f"{precision}-sgd" and "need" in measured:
             points[int(batch[1:])] = float(measured["need"])
-    return points
+    return points if len(points) > 1 else {**points, row["images"]: float(row["found"]["need"])}

@@ -80,7 +80,9 @@ class Settings:
     )
     skip_examples: tuple[int, ...] = setting((), "numbers of examples that are never used")
     # keeping
-    checkpoint_every_s: float = setting(300.0, "seconds from one checkpoint to the next, at least; the end of each epoch has one, too", 0.0)
+    checkpoint_every_s: float = setting(
+        300.0, "seconds from one checkpoint to the next, at least; the end of each epoch has one, too", 0.0
+    )
     checkpoint_every_steps: int = setting(0, "steps between checkpoints; 0: as the seconds say", 0)
     keep_checkpoints: int = setting(
         2, "how many of the newest are kept, beside the best; two, as one may turn out damaged", 2, 1000

@@ -44,8 +44,8 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 
 
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table has
-    a place of its own, as 'detector.image_px'."""
+    """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
+    has a place of its own, as 'detector.image_px'."""
     path = located(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)

@@ -101,7 +101,6 @@ def test_a_folder_that_is_deleted_meanwhile_is_there_again_with_all_that_was_rec
     assert [event.step for event in whole(run).of(CheckpointCompleted)] == [10, 20, 30, 40] and run.pulse_paths()
 
 
-
 def test_a_training_that_is_done_is_done_however_its_process_ends() -> None:
     run = a_run({"at_exit": 139})
     assert supervised(run)[0] == 0

@@ -217,8 +217,8 @@ class Course:
     def bring_folder_back(self) -> None:
         if self._folder.brought_back(as_plain(self.settings)):
             self.teller.complain(
-                f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, and the "
-                "run goes on; its next checkpoint comes as it would have."
+                f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, "
+                "and the run goes on; its next checkpoint comes as it would have."
             )
 
     def see_what_helped(self, bedside: Bedside) -> None:
