@@ -139,7 +139,7 @@ def measure_speeds(results: Results, kept_in: Path | None) -> None:
 
 
 def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at: float) -> None:
-    """Two small batches measured, and by them a larger one, which is then measured too."""
+    """What a plan measures, and what a training takes."""
 
     def one(case: Case) -> None:
         if time.monotonic() < ends_at and case.name not in results["torch"]:

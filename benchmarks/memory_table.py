@@ -48,7 +48,7 @@ def _show_torch(plain: dict[str, Any]) -> None:
     rows = {name: row for name, row in plain["torch"].items() if "error_share" in row}
     if not rows:
         return
-    print("\n| PyTorch | by two small batches | measured | error | JAX's figure |\n| --- | --- | --- | --- | --- |")
+    print("\n| PyTorch | by the plan on the card | measured | error | JAX's figure |\n| --- | --- | --- | --- | --- |")
     for name, row in rows.items():
         of_jax = plain["predicted"].get(name, {}).get("need", 0) / row["need"] - 1
         cells = f"{row['predicted'] / GIB:.2f} GiB | {row['need'] / GIB:.2f} GiB | {row['error_share']:+.1%} | {of_jax:+.1%}"
@@ -73,10 +73,9 @@ def _show_searches(plain: dict[str, Any], searches: ModuleType) -> None:
 
 
 def bounds(row: dict[str, Any]) -> tuple[int, int]:
-    """The largest batch that was seen to run, and one less than the smallest that was not; 0: all did."""
-    tried = [(row["images"], row["found"]), *((row[key]["images"], row[key]) for key in ("between", "above") if key in row)]
-    ran = max(images for images, told in tried if "need" in told)
-    return ran, min((images - 1 for images, told in tried if told.get("out_of_memory")), default=0)
+    """The largest batch that was seen to run, and one less than the smallest that did not; 0: all did."""
+    above = row["above"]
+    return (row["images"], above["images"] - 1) if above.get("out_of_memory") else (above["images"], 0)
 
 
 def _speeds(plain: dict[str, Any], name: str) -> str:

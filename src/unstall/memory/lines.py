@@ -23,7 +23,7 @@ def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer
 
 
 def itself(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
-    """What settings need that are run: where the line says that they just fit, it may be wrong by more than there is left."""
+    """What settings need that are run."""
     images = settings.at_once
     return _with_passes(ask(_one_pass(settings, images)), images, settings.batch_size)
 

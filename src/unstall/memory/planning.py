@@ -31,9 +31,6 @@ ERRORS: dict[tuple[Way, bool], float] = {  # the way, and whether the figures ar
     ("measured", True): 0.06,
     ("estimated", True): 0.50,
 }
-# By how much a step may need more than the line through two small ones says: PyTorch takes other kernels for larger batches, and
-# keeps what it has once recorded. 29 % too low was the worst of seven on an H200 (`python -m benchmarks.memory`).
-LINE_ERROR = 0.45
 HOW: dict[Way, str] = {
     "compiled on the card": "of the compiler on the card",
     "compiled": "of the compiler for the card",
@@ -193,20 +190,20 @@ class _Planner:
         return self._asked(settings, phase)
 
     def _measured(self, settings: Settings, phase: Phase) -> Answer:
-        """By two small sizes; and where on a card that would just fit, by itself: a try that runs out of memory does so in a
-        process of its own, and is taken for too large."""
+        """On a card by itself: a try that runs out of memory does so in a process of its own. What it would need is then told by
+        two small sizes, by which PyTorch, that takes other kernels for larger ones, is known to a third only. On cores by these
+        alone: nothing is tried there that might take the memory of others."""
 
         def ask(probe: Settings) -> Answer:
             return self._asked(probe, phase)
 
-        answer = on_the_line(settings, ask)
-        is_close = answer.room <= self.limit < answer.room * (1 + LINE_ERROR)
-        if self.device.kind == "cpu" or not is_close:
-            return answer
+        if self.device.kind == "cpu":
+            return on_the_line(settings, ask)
         try:
             return itself(settings, ask)
         except NotAnswered:
-            return replace(answer, need=answer.need + self.limit)
+            answer = on_the_line(settings, ask)
+            return answer if answer.room > self.limit else replace(answer, need=answer.need + self.limit)
 
     def _asked(self, settings: Settings, phase: Phase) -> Answer:
         backend = self.source.backend or self.backend
