@@ -23,6 +23,11 @@ MOST_S = 600.0  # of one process: several compile at once
 TIMED_STEPS = 20
 ERROR = 0.05  # that the plan keeps free: `unstall.memory.planning.ERRORS`
 FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
+ASKS_THE_CARD = """
+import jax, json
+device = jax.local_devices()[0]
+print(json.dumps({"limit": (device.memory_stats() or {}).get("bytes_limit", 0), "device": device.device_kind}))
+"""
 
 
 class Machine:
@@ -61,7 +66,7 @@ class Machine:
         limit = int(search.gib * 2**30)
         row: dict[str, Any] = {"images": found, "limit": limit}
         above = math.floor(found / FOUND_SHARE) + 1
-        self._know_the_card(search.case(1))
+        self._know_the_card()
         with ThreadPoolExecutor() as pool:  # most of it is compiled on one core
             too_much = pool.submit(self._run, search.case(above), limit)
             first = self._run(search.case(found), limit)
@@ -72,14 +77,18 @@ class Machine:
 
     def timed(self, search: Search, found: int) -> dict[str, Any]:
         """How fast what was found is, and half of it, which the compiler need not squeeze; each with the memory of the search."""
-        self._know_the_card(search.case(1))
+        self._know_the_card()
         limit = int(search.gib * 2**30)
         told = {str(images): self._run(search.case(images), limit, TIMED_STEPS) for images in (found, found // 2)}
         return {images: {key: row.get(key) for key in ("images_per_s", "need", "error")} for images, row in told.items()}
 
-    def _know_the_card(self, case: Case) -> None:
-        if self._memory_bytes is None:
-            self._compile(case)
+    def _know_the_card(self) -> None:
+        with self._lock:
+            if self._memory_bytes is not None:
+                return
+            share = 0.1
+            told = _asked([sys.executable, "-c", ASKS_THE_CARD], {**self._environment(), "XLA_CLIENT_MEM_FRACTION": str(share)})
+            self._memory_bytes, self._kind = int(told["limit"] / share), told["device"]
 
     def _compile(self, case: Case) -> dict[str, Any]:
         told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{self.share:.4f}"})
@@ -124,7 +133,10 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
 
 def inner(case: Case, environment: dict[str, str], timed_steps: int = 0) -> dict[str, Any]:
     """What the inner process says; where it fails, with its last words."""
-    command = [sys.executable, "-m", "benchmarks.memory_measuring", json.dumps(asdict(case)), str(timed_steps)]
+    return _asked([sys.executable, "-m", "benchmarks.memory_measuring", json.dumps(asdict(case)), str(timed_steps)], environment)
+
+
+def _asked(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=MOST_S, env={**os.environ, **environment},
