@@ -26,7 +26,22 @@ def test_names_and_values_come_with_the_lines_that_they_stand_in(tmp_path: Path)
     )
     values, places = settings_file.read(path)
     assert values == {"epochs": 3, "augment": ("flip", "mosaic"), "cache_bytes": 2 * 2**30, "detector": {"image_px": [64, 96]}}
-    assert places == {"epochs": f"{path}:2", "augment": f"{path}:4", "cache_bytes": f"{path}:5", "detector": f"{path}:6"}
+    lines = {"epochs": 2, "augment": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
+    assert places == {name: f"{path}:{line}" for name, line in lines.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[detector]\n\nwidth = 3\n", 3),
+        ("epochs = 1\ndetector = {width = 3}\n", 2),
+        ("detector.image_px = [64, 64]\ndetector.width = 3\n", 2),
+        ('epochs = 1\n["detector"]\n"width" = 3', 3),
+    ],
+)
+def test_a_name_in_a_table_has_the_line_that_it_stands_in(text: str, line: int, tmp_path: Path) -> None:
+    path = file_of(tmp_path, text)
+    assert settings_file.read(path)[1]["detector.width"] == f"{path}:{line}"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,31 @@ def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, o
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('model = "ssd_tiny"\n[detector]\nimage_px = 7\n', 3, "detector: image_px: expected height and width"),
+        ("[detector]\nwidht = 7\n", 2, "detector: ssd_tiny has no setting 'widht'. Did you mean 'width'?"),
+        ('epochs = 1\naugment = ["mosaik"]\n', 2, "augment: there is no 'mosaik'"),
+        ('epochs = 1\nformat = "cocoa"\n', 2, "format: expected one of coco"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_refused_with_its_line(text: str, line: int, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    with pytest.raises(WrongInput) as refused:
+        resolve({}, str(path))
+    assert str(refused.value).startswith(f"{path}:{line}: {words}")
+
+
+def test_a_path_over_the_folder_above_is_told_without_the_way_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    assert resolve({"data": "../set"}).settings.data == str(tmp_path / "set")
+    assert resolve({"data": str(tmp_path / "link")}).settings.data == str(tmp_path / "link")  # its own name
+
+
 def test_a_path_is_meant_from_where_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
