@@ -83,9 +83,10 @@ tests-torch: $(VENV)/.ready-for-test
 tests-compiled: $(VENV)/.ready-for-test
 	$(BIN)/pytest -m jax
 	$(BIN)/pytest -m tensorflow $(LEARNING)
+	$(BIN)/pytest -m $(NO_BACKEND) $(READING)
 
 tests-watching: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m $(NO_BACKEND) $(WAITING) $(READING)
+	$(BIN)/pytest -m $(NO_BACKEND) $(WAITING)
 	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
 
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.

@@ -36,9 +36,8 @@ def test_check_prints_a_table_and_ends_with_1_where_something_breaks(sick: Path)
     done = call("data", "check", str(sick), COLUMNS="160")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert re.match(
-        r"breaks +box_inside_out +1 +annotations/instances_train.json: images\[\d+\]: annotations\[\d+\].bbox:", lines[1]
-    )
+    box = r"images\[\d+\]: annotations\[\d+\].bbox \(shapes_\d+.jpg\):"
+    assert re.match(rf"breaks +box_inside_out +1 +annotations/instances_train.json: {box}", lines[1])
     assert "3 would break a run, 1 would harm it, 1 to note" in lines[-1]
 
 

@@ -121,8 +121,8 @@ class JournalWriter:
         try:
             if self._file is None or identity(self._file) != self._identity:
                 self._open()  # for the first time, or because the program has closed it and may have put its own there
-            elif is_removed(self._file) and self.path.parent.is_dir():
-                self._bring_back(self._file)
+            elif is_removed(self._file) and self.path.parent.is_dir() and not self.path.exists():
+                self._bring_back(self._file)  # some file systems count no names at all: there the path tells that it is there
             if self._lost:
                 notice = encode(EventsLost(at=time.time(), count=self._lost, why=self._lost_why))
                 self._write_whole(notice)

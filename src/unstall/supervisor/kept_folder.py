@@ -18,7 +18,7 @@ class KeptFolder:
 
     def brought_back(self, settings: dict[str, Any]) -> bool:
         """Whether it was gone. A disk that does not take it is tried once: nothing hangs on it while the run goes on."""
-        if self._run.settings_path.exists() or self._is_tried:
+        if self._is_tried or _is_there(self._run.settings_path):
             return False
         self._is_tried = True
         try:
@@ -31,6 +31,13 @@ class KeptFolder:
             return False
         self._is_tried = False
         return True
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # a disk that does not answer has deleted nothing
 
 
 def _read(path: Path) -> str | None:
