@@ -85,6 +85,13 @@ def step_ended(loss: Callable[[], float | None]) -> None:
     _call("step_ended", None, None, lambda: (loss(), 0))
 
 
+def steps_paused(loss: float | None) -> None:
+    """Something else comes next: what the steps took is counted up to here. The loss is that of the last one."""
+    current = probe.current()
+    if current is not None:
+        current.shield.call("trainer", current.train.flush, time.monotonic(), loss)
+
+
 def validated(began: float) -> None:
     """A batch of a validation that began then (monotonic)."""
     _call("other_step", "validate", began)

@@ -86,6 +86,7 @@ class Trainer:
             if saves:
                 self.keep()
         self.judge.read_all()
+        telling.steps_paused(self.judge.last_loss)
 
     def learn_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
