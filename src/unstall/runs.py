@@ -347,6 +347,8 @@ def _find(name: str) -> RunFolder:
     if name == "last" and runs:
         return _brought(runs[-1])
     matches = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+    if not matches and any(as_path.glob("events-*.jsonl")):  # a folder here, as `unstall train --out r1` prints it
+        return RunFolder(as_path.resolve())
     if len(matches) == 1:
         return _brought(matches[0])
     if len(matches) > 1:

@@ -40,6 +40,13 @@ def test_bad_batches_after_the_loss_has_risen_are_not_the_examples_doing() -> No
     assert plan(fault(Kind.NOT_FINITE, began(), *losses, skipped(1, 2, step=58), skipped(5, 6, step=60), step=60)) is None
 
 
+def test_nor_are_examples_that_come_back_when_any_batch_overflows() -> None:
+    losses = [StepsEnded(at=T0 + at, first=10 * at, last=10 * at + 9, loss=10.0**at, loss_is_finite=True) for at in range(6)]
+    again = (skipped(1, 2, step=58), skipped(1, 6, step=60))
+    assert plan(fault(Kind.NOT_FINITE, began(), *losses, *again, step=60)) is None
+    assert plan(fault(Kind.NOT_FINITE, began(), losses[0], *again, step=60)) is not None
+
+
 def test_no_more_than_a_few_in_a_hundred_are_left_out() -> None:
     assert plan(fault(Kind.NOT_FINITE, began(examples=20), skipped(1, 2), skipped(1, 2))) is None
 

@@ -74,5 +74,5 @@ def test_without_a_terminal_each_epoch_is_a_plain_line(capsys: pytest.CaptureFix
         line.epoch_ended(row)
         line.say("a name \x1b[31m of a file")
     err = capsys.readouterr().err
-    assert err.splitlines()[0] == "epoch 2/3   loss 0.5000   AP 0.2500   the best so far   1 updates skipped   1 min 5 s"
+    assert err.splitlines()[0] == "epoch 2/3   loss 0.5000   AP 0.2500   the best so far   1 update skipped   1 min 5 s"
     assert "\x1b" not in err

@@ -15,4 +15,5 @@ def test_no_ending_is_the_exit_code_of_an_error() -> None:
 def test_an_ending_has_a_title_for_people() -> None:
     assert [ending.title for ending in Ending] == [
         "done", "interrupted", "out of memory", "not finite", "diverged", "others lost", "address taken",
+        "not kept",
     ]  # fmt: skip

@@ -56,9 +56,10 @@ def test_the_best_epoch_is_the_first_of_the_highest() -> None:
     assert position.best_epoch == 1 and position.epochs_without_better() == 2
 
 
-def test_where_nothing_can_be_found_the_first_epoch_is_the_best_and_any_score_is_better() -> None:
-    assert scored(None, None).best_epoch == 0
-    assert scored(None, 0.0).best_epoch == 1
+def test_where_nothing_can_be_found_the_last_epoch_is_kept_nobody_loses_patience_and_any_score_is_better() -> None:
+    position = scored(None, None, None)
+    assert position.best_epoch == 2 and position.epochs_without_better() == 0
+    assert scored(None, 0.0, None).best_epoch == 1
 
 
 def test_epochs_that_were_not_scored_are_neither_better_nor_worse() -> None:

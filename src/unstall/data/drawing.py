@@ -161,5 +161,6 @@ def save(picture: Any, target: Path) -> None:
         with whole_at(target) as local:
             picture.save(local)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise WrongInput(f"Cannot write the picture to '{target}': {why}. Expected a path that ends in .png or .jpg.") from None
+        why = getattr(error, "strerror", None)  # of the disk; else the ending is none that a picture can have
+        expected = "" if why else " Expected a path that ends in .png or .jpg."
+        raise WrongInput(f"Cannot write the picture to '{target}': {why or error}.{expected}") from None

@@ -78,13 +78,13 @@ def limit_bytes() -> int:
 
 
 def used_bytes() -> int:
-    """By everybody who shares that limit."""
-    group = cgroup.find(os.getpid())
-    used, limit, _ = cgroup.read(group)
+    """Of that limit: by everybody who shares it, and by whoever else leaves the machine less than it."""
     import psutil
 
-    on_machine = _total() - int(psutil.virtual_memory().available)
-    return used if used is not None and limit is not None and limit < _total() else on_machine
+    group = cgroup.find(os.getpid())
+    left = cgroup.free(group) if group is not None else None
+    available = int(psutil.virtual_memory().available)
+    return max(0, limit_bytes() - (available if left is None else min(left, available)))
 
 
 def _total() -> int:

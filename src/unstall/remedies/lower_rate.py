@@ -75,6 +75,13 @@ def rising(found: Fault) -> tuple[int, float | None]:
     return began.from_step + since.first if since is not None else found.step, RISEN_TIMES * median(usual)
 
 
+def has_risen(found: Fault) -> bool:
+    """Whether the last loss that could be told is far above the usual ones: then it is the weights that are bad."""
+    told = [group.loss for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
+    _, limit = rising(found)
+    return bool(told) and limit is not None and told[-1] > limit
+
+
 def newest_before(steps: tuple[int, ...], since: int) -> int:
     """The newest checkpoint from before the loss rose. 0: they are all from after that, and the run begins again."""
     return max((step for step in steps if step <= since), default=0)

@@ -3,7 +3,8 @@
 What it changes
 ---------------
 Their numbers are added to `skip_examples`, which are never used. Which: those that stood in several of the batches whose update
-was skipped; or, where such batches stood alone among good ones, all of theirs. The batches lie in `bad-batches/` for a look.
+was skipped; or, where such batches stood alone among good ones, all of theirs. None where the loss had risen far above the usual
+before: then it is the weights that are bad, and any batch overflows. The batches lie in `bad-batches/` for a look.
 The run goes on from its newest checkpoint, whose weights are good: an update that is not finite is never applied.
 
 What it costs
@@ -26,7 +27,7 @@ from collections import Counter
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import TrainingBegan, UpdateSkipped
 from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
-from unstall.remedies.lower_rate import rising
+from unstall.remedies.lower_rate import has_risen
 
 TREATS = {Kind.NOT_FINITE: 1}
 SAFETY = Safety.AUTO
@@ -37,8 +38,7 @@ MOST_SHARE = 0.05  # of the examples that may be left out in all
 
 
 def plan(found: Fault) -> Plan | None:
-    since, _ = rising(found)
-    rows = suspected(found.journal.of(UpdateSkipped), has_risen=since < found.step)
+    rows = set() if has_risen(found) else suspected(found.journal.of(UpdateSkipped))
     began = found.journal.last(TrainingBegan)
     known = set(found.settings.skip_examples)
     fresh = sorted(rows - known)
@@ -55,12 +55,11 @@ def plan(found: Fault) -> Plan | None:
     )
 
 
-def suspected(skipped: list[UpdateSkipped], has_risen: bool = False) -> set[int]:
-    """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again. Where the loss had risen
-    before, batches that overflow by chance are the weights' doing."""
+def suspected(skipped: list[UpdateSkipped]) -> set[int]:
+    """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again."""
     counted = Counter(row for event in skipped for row in set(event.rows) if row >= 0)
     often = {row for row, count in counted.items() if count >= OFTEN}
     if often:
         return often
-    stand_alone = bool(skipped) and not has_risen and max(event.in_a_row for event in skipped) <= ALONE
+    stand_alone = bool(skipped) and max(event.in_a_row for event in skipped) <= ALONE
     return set(counted) if stand_alone else set()

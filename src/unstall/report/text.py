@@ -270,8 +270,9 @@ def changes(repair: dict[str, Any]) -> str:
 
 def from_where(repair: dict[str, Any]) -> str:
     """Who goes on from a checkpoint goes on from some step; only a guest of another machine's run does not know which."""
-    is_known = repair["from_step"] > 0 or repair["verb"] != "resume from"
-    return f"from step {repair['from_step']:,}" if is_known else "from the newest checkpoint of worker 0"
+    if repair["from_step"] > 0 or repair["verb"] != "resume from":
+        return f"from step {repair['from_step']:,}"
+    return "from the beginning" if "rate" in repair["change"] else "from the newest checkpoint of worker 0"
 
 
 def _short(value: Any) -> str:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from unstall.report.counted import counted
 from unstall.report.data_text import printable
 from unstall.report.text import duration, size
 
@@ -114,7 +115,7 @@ class TrainingLine:
         figures = [f"{name} {row[name]:.4f}" for name in ("AP", "AP50") if row.get(name) is not None]
         loss = "" if row.get("loss") is None else f"loss {row['loss']:.4f}"
         best = "the best so far" if row.get("is_best") else ""
-        skipped = f"{row['skipped_updates']} updates skipped" if row.get("skipped_updates") else ""
+        skipped = f"{counted(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
         took = duration(row["learn_s"] + row["score_s"])
         parts = (f"epoch {row['epoch']}/{self._epochs}", loss, *figures, best, skipped, took)
         self.say("   ".join(part for part in parts if part))

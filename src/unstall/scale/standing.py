@@ -89,7 +89,7 @@ def is_waiting(frames: Sequence[tuple[str, str]]) -> bool:
 # --- endings ---
 
 BY_OTHERS = frozenset({endings.OTHERS_LOST})
-ALIKE = frozenset({endings.NOT_FINITE, endings.DIVERGED, endings.DONE})  # how all end at the same step
+ALIKE = frozenset({endings.NOT_FINITE, endings.DIVERGED, endings.DONE, endings.NOT_KEPT})  # how all end at the same step
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def first_to_fail(ends: Sequence[End]) -> int:
 
 
 def _blame(end: End) -> tuple[int, float, int]:
-    if end.is_our_doing or end.exit_code == endings.DONE:
+    if end.is_our_doing or end.exit_code in (endings.DONE, endings.NOT_KEPT):
         return 5, end.at, end.worker
     if end.exit_code in BY_OTHERS:
         return 4, end.at, end.worker

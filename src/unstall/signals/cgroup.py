@@ -43,15 +43,25 @@ def read(group: Group | None) -> tuple[int | None, int | None, int | None]:
     """(bytes used without reclaimable cache, limit in bytes or None, kills for want of memory or None)."""
     if group is None:
         return None, None, None
-    if group.version == 1:
-        used = _number(group.folder / "memory.usage_in_bytes")
-        cache = _keyed(group.folder / "memory.stat", "total_inactive_file")
-    else:
-        used = _number(group.folder / "memory.current")
-        cache = _keyed(group.folder / "memory.stat", "inactive_file")
-    if used is not None and cache is not None:
-        used = max(0, used - cache)
-    return used, limit(group), kills(group)
+    return _used(group.folder, group.version), limit(group), kills(group)
+
+
+def free(group: Group) -> int | None:
+    """What the group may still take, by its own limit and those of the groups around it, whoever is in them; None if none has
+    one."""
+    base = ROOT / "memory" if group.version == 1 else ROOT
+    around = [folder for folder in (group.folder, *group.folder.parents) if folder.is_relative_to(base)]
+    limits = {folder: _number(folder / ("memory.limit_in_bytes" if group.version == 1 else "memory.max")) for folder in around}
+    real = {folder: limit for folder, limit in limits.items() if limit is not None and limit < NO_LIMIT}
+    return min((max(0, limit - (_used(folder, group.version) or 0)) for folder, limit in real.items()), default=None)
+
+
+def _used(folder: Path, version: int) -> int | None:
+    """Without files that the kernel keeps in memory as long as nobody needs it."""
+    used = _number(folder / ("memory.usage_in_bytes" if version == 1 else "memory.current"))
+    total = "total_" if version == 1 else ""
+    cached = [_keyed(folder / "memory.stat", f"{total}{kind}_file") or 0 for kind in ("inactive", "active")]
+    return None if used is None else max(0, used - sum(cached))
 
 
 def kills(group: Group) -> int | None:

@@ -265,6 +265,11 @@ class Course:
         ward.lead.tell_the_end()
         if ward.is_done:
             return endings.DONE
+        if ended.exit_code == endings.NOT_KEPT:
+            self.teller.complain(
+                f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
+                f"steps since the newest checkpoint are made again by: {self.resume_command()}"
+            )
         if self.end_is_wanted(ward):
             self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
             return endings.INTERRUPTED

@@ -32,6 +32,7 @@ MOST_EVIDENCE = 4
 NEARLY_FULL = 0.9  # of the memory that the run may use: a crash of native code is then taken for want of memory
 CRASHES = frozenset({signals.SIGABRT, signals.SIGSEGV, signals.SIGBUS})
 USERS_MISTAKES = range(2, 6)  # exit codes of unstall.errors: nothing that a restart could mend
+NO_FAULT = (endings.DONE, endings.NOT_KEPT, *USERS_MISTAKES)
 _OF_THE_HOST = re.compile(
     r"\bMemoryError\b|Unable to allocate|DefaultCPUAllocator|bad_alloc|Cannot allocate memory|can't start new thread",
     re.IGNORECASE,
@@ -100,7 +101,7 @@ def fault_of(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagno
         return patient.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == endings.INTERRUPTED:
         return patient.has(Kind.DIED, step, f"{patient.name} was asked to end by somebody else, and saved before it did.")
-    if ended.exit_code in (endings.DONE, *USERS_MISTAKES) or (ended.exit_code == 1 and _fatal(patient.journal) is None):
+    if ended.exit_code in NO_FAULT or (ended.exit_code == 1 and _fatal(patient.journal) is None):
         return None
     return _raised(patient, ended, step, diagnosis)
 

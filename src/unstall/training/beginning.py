@@ -151,6 +151,8 @@ def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
     images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.workers} workers" if settings.workers > 1 else ""
     say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
+    if learned.validation is not None and not any(example.count for example in learned.validation.examples):
+        say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")
     if saved is not None:
         _say_where_it_goes_on(settings, at, saved)
 

@@ -16,6 +16,7 @@ class Ending(IntEnum):
     DIVERGED = 78  # the loss rose for good: the newest weights are not to be trusted
     OTHERS_LOST = 79  # of several workers another is gone, or did not come: this one is well
     ADDRESS_TAKEN = 80  # the port at which workers meet belongs to somebody else
+    NOT_KEPT = 81  # trained to its end, but a disk did not take the weights or what else is left
 
     @property
     def title(self) -> str:
@@ -23,4 +24,4 @@ class Ending(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN = Ending
+DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN, NOT_KEPT = Ending

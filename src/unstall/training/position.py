@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 FIGURE = "AP"  # by which one epoch is better than another
+NOTHING_TO_FIND = -1.0  # in its place where the images to score on have no objects: worse than 0
 Row = dict[str, float | int | bool | None]  # of the history
 
 
@@ -75,8 +76,9 @@ class Position:
         return row
 
     def is_better(self, figures: dict[str, float | None]) -> bool:
-        """Than all epochs before; where nothing was scored, nothing is."""
-        return bool(figures) and _figure(figures) > self.best_figure
+        """Than all epochs before; where nothing was scored, nothing is. Where there was nothing to find, the last is."""
+        figure = _figure(figures)
+        return bool(figures) and (figure > self.best_figure or figure == self.best_figure == NOTHING_TO_FIND)
 
     def epochs_without_better(self) -> int:
         return 0 if self.best_epoch is None else self.epoch - 1 - self.best_epoch
@@ -99,6 +101,5 @@ class Position:
 
 
 def _figure(figures: dict[str, float | None]) -> float:
-    """None, where there was nothing to find, is worse than 0."""
     value = figures.get(FIGURE)
-    return -1.0 if value is None else value
+    return NOTHING_TO_FIND if value is None else value

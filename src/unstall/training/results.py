@@ -20,6 +20,8 @@ from unstall.training.pictures import Picture
 from unstall.training.position import Position, Row
 from unstall.training.scored import Scored, forget, recall, remember
 
+SCORE = "the score"
+
 
 class Results:
     def __init__(
@@ -29,13 +31,13 @@ class Results:
         self._is_kept = is_kept
         self._run, self._detector, self._classes, self._say = run, detector, classes, say
         self._history = History(run.history_path)
-        self._refused: set[str] = set()
+        self.not_kept: dict[str, str] = {}  # what a disk has refused when it was last tried, and why
 
     def keep_best(self, score: dict[str, Any]) -> None:
         """With its score, which is plain data."""
         self._keep_weights(self._run.best_weights_path)
         text = json.dumps(finite(score), indent=1) + "\n"
-        self._keep("the score", lambda: runs.write_whole(self._run.score_path, text))
+        self._keep(SCORE, lambda: runs.write_whole(self._run.score_path, text))
 
     def keep_last(self) -> None:
         self._keep_weights(self._run.last_weights_path)
@@ -77,8 +79,9 @@ class Results:
             return
         try:
             write()
+            self.not_kept.pop(what, None)
         except (OSError, WrongInput) as error:  # writers of ours say by WrongInput that a disk refuses
-            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            if what not in self._refused:
-                self._say(f"Cannot keep {what}: {why.rstrip('.')}. The training goes on, and it is tried again.")
-            self._refused.add(what)
+            why = ((error.strerror if isinstance(error, OSError) else None) or str(error)).rstrip(".")
+            if what not in self.not_kept:
+                self._say(f"Cannot keep {what}: {why}. The training goes on, and it is tried again.")
+            self.not_kept[what] = why

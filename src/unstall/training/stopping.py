@@ -49,6 +49,9 @@ USUAL_STEPS = 200  # before the last ones: what the loss usually is
 LEAST_USUAL_STEPS = 50
 RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches are no divergence
 SUSTAINED_STEPS = 100  # that it must stay high
+SURE_FACTOR = 1000.0  # of the loss of the first steps: so far off it does not come back by itself
+SURE_STEPS = 20  # that it must stay high then
+FACTOR_AT_THE_END = 10.0  # of the same, where no more steps come: nobody who has learned nothing does so badly
 FACTOR = 2.0  # of the usual loss
 FACTOR_AT_FIRST = 4.0  # while the rate still rises, or too little is known, a loss may rise for a while
 RISEN = 1.25  # times the least that the usual loss has been: from there on what is saved may be worse than what was
@@ -81,6 +84,7 @@ class Divergence:
         self._usual: deque[float] = deque(maxlen=USUAL_STEPS)
         self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
         self._first: float | None = None  # the loss of the first steps: who has learned nothing yet does no worse
+        self._begin: float | None = None  # of the very first
         self._since: int | None = None
         self._rate, self._steps_at_rate = (
             0.0,
@@ -95,6 +99,7 @@ class Divergence:
         return self._since is not None
 
     def see(self, step: int, loss: float, rate: float = 0.0) -> Diverged | None:
+        self._begin = loss if self._begin is None else self._begin
         leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
         self._recent.append(loss)
         recent = float(np.median(self._recent))
@@ -112,11 +117,25 @@ class Divergence:
             return None
         if self._since is None:
             self._since = step
-        if step - self._since < SUSTAINED_STEPS:
+        if step - self._since < (SURE_STEPS if self._is_far(recent, SURE_FACTOR) else SUSTAINED_STEPS):
             return None
         if self.is_rising and least is not None:
             return Diverged(recent, least.usual, least.good_step + 1)
         return Diverged(recent, usual, self._since - RECENT_STEPS // 2 + 1)  # half of the last steps were high by then
+
+    def at_the_end(self, step: int) -> Diverged | None:
+        """No more steps come that would tell whether it stays so high: what is far too high is taken for diverged."""
+        if not self._recent:
+            return None
+        recent, begin = float(np.median(self._recent)), abs(self._begin or 0.0)
+        if begin and recent > SURE_FACTOR * begin:
+            return Diverged(recent, begin, self._since or 1)
+        if self._since is not None and self._is_far(recent, FACTOR_AT_THE_END):
+            return Diverged(recent, self._first or begin, self._since)
+        return None
+
+    def _is_far(self, recent: float, factor: float) -> bool:
+        return bool(self._first) and recent > factor * abs(self._first or 0.0)
 
     def _compare_with_least(self, step: int, usual: float, limit: float, rate: float) -> None:
         if rate > self._rate:
@@ -147,6 +166,7 @@ class Divergence:
             "usual": list(self._usual),
             "recent": list(self._recent),
             "first": self._first,
+            "begin": self._begin,
             "since": self._since,
             "rate": self._rate,
             "steps_at_rate": self._steps_at_rate,
@@ -157,7 +177,7 @@ class Divergence:
     def restore(self, plain: dict[str, Any]) -> None:
         self._usual.extend(plain["usual"])
         self._recent.extend(plain["recent"])
-        self._first, self._since = plain.get("first"), plain["since"]
+        self._first, self._begin, self._since = plain.get("first"), plain.get("begin"), plain["since"]
         self._rate, self._steps_at_rate = plain.get("rate", 0.0), plain.get("steps_at_rate", 0)
         self._least = Least(**plain["least"]) if plain.get("least") else None
         self.is_rising = plain.get("is_rising", False)

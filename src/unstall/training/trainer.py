@@ -13,13 +13,14 @@ from typing import Any
 
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
+from unstall.report.counted import counted
 from unstall.report.text import duration
 from unstall.scale.company import OthersLeft
 from unstall.settings import as_plain
 from unstall.training import checkpoint_files, same_data, telling
 from unstall.training.beginning import Begun, versions
 from unstall.training.checkpoint import MOST_SHARE, Outcome
-from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, Ending
+from unstall.training.endings import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, Ending
 from unstall.training.fitting import fed
 from unstall.training.interruption import Interrupted
 from unstall.training.judging import Stopped
@@ -46,7 +47,7 @@ class Trainer:
             with telling.fit(self.begun.backend, self.settings.epochs, self.at.steps_per_epoch), self.batches() as batches:
                 self.learn_epochs(batches)
             self.draw()
-            return DONE
+            return NOT_KEPT if self.begun.results.not_kept else DONE
         except Interrupted:
             return INTERRUPTED
         except Stopped as stopped:
@@ -87,6 +88,8 @@ class Trainer:
                 self.keep()
         self.judge.read_all()
         telling.steps_paused(self.judge.last_loss)
+        if self.at.epoch + 1 == self.settings.epochs:
+            self.judge.judge_the_end()
 
     def learn_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
@@ -119,7 +122,7 @@ class Trainer:
         most, without = self.settings.stop_after_epochs, self.at.epochs_without_better()
         if not most or without < most:
             return False
-        self.line.say(f"No better score for {without} epochs: the training ends (stop_after_epochs = {most}).")
+        self.line.say(f"No better score for {counted(without, 'epoch')}: the training ends (stop_after_epochs = {most}).")
         return True
 
     def draw(self) -> None:

@@ -31,7 +31,7 @@ from unstall.scale.membership import Membership
 from unstall.scale.rendezvous import AddressTaken, PeersLost
 from unstall.settings import Settings, from_plain
 from unstall.training import telling
-from unstall.training.endings import ADDRESS_TAKEN, DONE, INTERRUPTED, OTHERS_LOST, OUT_OF_MEMORY, Ending
+from unstall.training.endings import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, Ending
 from unstall.training.interruption import Interrupted, Interruption
 from unstall.training.joining import joined
 
@@ -61,10 +61,10 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         return error.exit_code
     if ending == INTERRUPTED:
         worker.leave(ending)
-    if ending == DONE and worker.who.is_first and not is_quiet:
+    if ending in (DONE, NOT_KEPT) and worker.who.is_first and not is_quiet:
         worker.show_results()
     if not worker.company.is_alone:
-        if ending == DONE:
+        if ending in (DONE, NOT_KEPT):
             meeting.leave()
         worker.leave(ending)
     return ending
@@ -189,11 +189,13 @@ class Worker:
         from unstall.report.learned import places
         from unstall.report.score_text import show_score
         from unstall.report.text import console
+        from unstall.training.results import SCORE
 
         out = console()
         assert self.begun is not None
+        not_kept = self.begun.results.not_kept
         score = self.begun.results.best_score()
-        if score is not None:
+        if score is not None and SCORE not in not_kept:  # else it is that of an earlier epoch
             show_score(score, out)
         skipped = self.begun.pipeline.skipped.by_name
         if skipped:
@@ -201,5 +203,7 @@ class Worker:
             more = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
             text = f"{'not learned':<13} {counted(len(skipped), 'image')} that cannot be used: {name}: {why}{more}"
             out.print(text, soft_wrap=True, highlight=False, markup=False)
+        for what, why in not_kept.items():
+            out.print(f"{'not kept':<13} {what}: {why}", soft_wrap=True, highlight=False, markup=False)
         for name, place in places(self.run):
             out.print(f"{name:<13} {place}", soft_wrap=True, highlight=False, markup=False)

@@ -150,4 +150,6 @@ def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path
 
 def test_a_warm_up_as_long_as_the_run_warns(tmp_path: Path) -> None:
     found = look(context(tmp_path, data=shapes(tmp_path / "set"), epochs=2, warm_up_steps=500))
-    assert isinstance(found, Warns) and "500 of them would be warm-up" in found.reason and "--warm-up-steps" in found.cure
+    assert (
+        isinstance(found, Warns) and "4 updates in all, and a warm-up of 500" in found.reason and "--warm-up-steps" in found.cure
+    )

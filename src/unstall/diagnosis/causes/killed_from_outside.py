@@ -42,6 +42,7 @@ from unstall.journal.events import (
     SignalRaised,
     SignalSent,
     StepsEnded,
+    TrainingBegan,
 )
 from unstall.journal.reader import Journal
 
@@ -110,7 +111,9 @@ def _memory_share(host: HostSampled) -> float:
 
 def _found(journal: Journal, ended: ProcessEnded, name: str, certainty: Certainty, more: Sequence[Evidence]) -> Found:
     steps = journal.last(StepsEnded)
-    was_doing = f" It last told of step {steps.last + 1}." if steps else ""
+    began = journal.last(TrainingBegan)
+    before = began.from_step if began is not None else 0  # of a training of ours that goes on
+    was_doing = f" It last told of step {before + steps.last + 1:,}." if steps else ""
     evidence = [Evidence(f"the program ended by {name}, and had not sent it to itself", name, None, (ended,)), *more]
     if steps:
         moving: Event = steps

@@ -52,7 +52,7 @@ def look(context: Context) -> Answer:
     data = context.data
     if data is None:
         said = f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
-        return _with_warnings(said, _of_the_rate(context.settings), {})
+        return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
     before = classes_begun_with(RunFolder(context.folder).checkpoints_path)
     if before is not None and before != list(data.classes):
         return Refuses(other_classes(before, data.classes), SAME_CLASSES)
@@ -123,7 +123,7 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
     if settings.warm_up_steps > MOST_WARM_UP * updates:
-        reason = f"{counted(updates, 'update')} in all, and {settings.warm_up_steps:,} of them would be warm-up"
+        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
         result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
     counts = [] if context.data is None else [example.count for example in context.data.examples]
     beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]

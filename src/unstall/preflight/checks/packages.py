@@ -35,6 +35,9 @@ def look(context: Context) -> Answer:
     backend = context.backend
     if not backend:
         return Refuses("Keras needs a backend, and none is installed", "pip install 'unstall[tensorflow]'")
+    if backend not in backends.BACKENDS:
+        expected = f"expected one of {', '.join(backends.BACKENDS)}. Received: {backend!r}"
+        return Refuses(f"KERAS_BACKEND: {expected}", f"KERAS_BACKEND={backends.BACKENDS[0]}, or --backend")
     for package in (backend, "keras"):
         if not backends.is_installed(package):
             return Refuses(f"the backend {backend} needs the package '{package}'", f"pip install 'unstall[{backend}]'")
