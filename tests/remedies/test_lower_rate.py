@@ -14,7 +14,9 @@ def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
     planned = plan(fault(Kind.DIVERGED, ROSE, rate=0.01, checkpoints=(20, 60, 90)))
     assert planned is not None
     assert (planned.verb, planned.change, planned.from_step) == (Verb.RESUME, {"rate": 0.003}, 60)
-    assert (planned.verify.past_step, planned.verify.loss_below) == (100, 40.0)
+    assert planned.verify.past_step == 100 and planned.verify.loss_below == pytest.approx(
+        3.6
+    )  # not only a little lower than it was
 
 
 @pytest.mark.parametrize(("checkpoints", "times", "taken"), [((80, 90), 0, 80), ((80, 90), 1, 0), ((), 0, 0)])

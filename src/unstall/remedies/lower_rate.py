@@ -49,13 +49,17 @@ def plan(found: Fault) -> Plan | None:
         del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
     good = further_back[min(times, len(further_back) - 1)]
     where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
-    why = f"The rate becomes {rate:g}, {where}: before the loss rose."
+    what = "before the loss rose" if good <= since else "the oldest that there is"
+    why = f"The rate becomes {rate:g}, {where}: {what}."
     return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
 
 
 def _diverged(found: Fault) -> tuple[int, float | None]:
     rose = found.journal.last(LossDiverged)
-    return (rose.since_step, rose.loss) if rose is not None else (found.step, None)
+    if rose is None:
+        return found.step, None
+    usual = [RISEN_TIMES * abs(rose.usual_loss)] if rose.usual_loss is not None else []
+    return rose.since_step, min([*usual, *([rose.loss] if rose.loss is not None else [])], default=None)
 
 
 def rising(found: Fault) -> tuple[int, float | None]:

@@ -101,6 +101,9 @@ def no_verdict(story: dict[str, Any]) -> str:
         return "no cause was found for this stall"
     if story["state"] == "unknown":
         return "none: nothing says how it is"
+    given_up = story.get("given_up")
+    if story["state"] in {"failed", "killed"} and given_up:  # of a training of ours: what it had is known
+        return f"{given_up['cause']}: {given_up['happened']}"
     if story["state"] in {"failed", "killed"}:
         told = failure_line(story.get("failure"))
         return f"no cause was found for this end: {told}" if told else "no cause was found for this end"

@@ -49,7 +49,7 @@ class Results:
         self._keep("the score of the epoch", lambda: remember(self._run.scored_path, at, scored))
 
     def forget_scored(self) -> None:
-        self._keep("the score of the epoch", lambda: forget(self._run.scored_path))
+        self._keep(self._run.scored_path.name, lambda: forget(self._run.scored_path))
 
     def scored_before(self, at: Position) -> Scored | None:
         return recall(self._run.scored_path, at)

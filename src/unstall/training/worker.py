@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import traceback
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -206,4 +207,5 @@ class Worker:
         for what, why in not_kept.items():
             out.print(f"{'not kept':<13} {what}: {why}", soft_wrap=True, highlight=False, markup=False)
         for name, place in places(self.run):
-            out.print(f"{name:<13} {place}", soft_wrap=True, highlight=False, markup=False)
+            age = " (of an earlier epoch)" if Path(place).name in not_kept else ""
+            out.print(f"{name:<13} {place}{age}", soft_wrap=True, highlight=False, markup=False)
