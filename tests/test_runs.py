@@ -74,3 +74,18 @@ def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(cou
         (own_home / f"2026-{number}").mkdir(parents=True)
     with pytest.raises(NoSuchRun, match=told):
         runs.find("2026")
+
+
+def test_a_run_folder_in_the_working_folder_is_found_by_its_name_alone(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "r1").mkdir()
+    (tmp_path / "r1" / "events-watcher-1.jsonl").write_text("")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert runs.find("r1").path == tmp_path / "r1"
+    with pytest.raises(NoSuchRun):
+        runs.find("other")
+    (own_home / "r1").mkdir(parents=True)
+    (own_home / "r1" / "events-watcher-1.jsonl").write_text("")
+    assert runs.find("r1").path == own_home / "r1"  # a name from `unstall runs` is that first

@@ -48,7 +48,7 @@ def test_the_line_has_all_of_it() -> None:
         line.step(2, step, 0.8123, 0.0)
     parts = line.text().split("   ")
     assert parts[:3] == ["epoch 3/20", "step 120/187", "loss 0.8123"]
-    assert parts[3].endswith(" images/s") and parts[4] == "input wait 0%" and parts[5] == "1.5 GiB" and parts[6].endswith(" left")
+    assert parts[3].endswith(" images/s") and parts[4] == "input wait 0%" and parts[5].endswith(" left") and parts[6] == "1.5 GiB"
 
 
 def test_other_work_takes_the_place_of_the_step(capsys: pytest.CaptureFixture[str]) -> None:

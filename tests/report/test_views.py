@@ -60,6 +60,15 @@ def test_no_verdict_is_said_in_words() -> None:
     assert "no cause was found for this end: KeyError: 'image', at data.py:12" in " ".join(said.split())
 
 
+def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
+    unseen = [{"missing": "samples of the weights", "cure": ""}]
+    refused = {"kind": "unstall.errors.WrongInput", "message": "validation: no class", "where": None}
+    said = shown(story(state="failed", failure=refused, unknown=unseen))
+    assert "verdict   refused: validation: no class" in said and "not seen" not in said
+    given_up = {"cause": "loss_diverged", "happened": "The loss rose for good."}
+    assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", given_up=given_up))
+
+
 def test_the_path_of_the_page_can_be_copied_however_long_it_is() -> None:
     path = "/home/somebody/" + "a-long-way/" * 12 + "report.html"
     assert f"report    {path}" in shown(story(report=path), summary=True).splitlines()

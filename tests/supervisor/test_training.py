@@ -87,6 +87,13 @@ def test_a_training_that_ends_well_is_left_alone() -> None:
     assert (story["state"], story["repairs"], story["given_up"]) == ("done", [], None)
 
 
+def test_what_a_disk_did_not_take_in_the_end_is_said_last_and_by_the_exit_code() -> None:
+    run = a_run({"at": 12, "exit": 81})
+    code, said = supervised(run)
+    assert code == 81 and len(lives(run)) == 1 and not whole(run).of(PlanMade)
+    assert "trained to its end, but the disk did not take all" in said.splitlines()[-1] and "--resume" in said.splitlines()[-1]
+
+
 def test_a_folder_that_is_deleted_meanwhile_is_there_again_with_all_that_was_recorded() -> None:
     run = a_run({"step_s": 0.1})
     given = run.read_settings(are_given=True)

@@ -8,6 +8,7 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from unstall.errors import WrongInput
 from unstall.report.counted import counted
 
 if TYPE_CHECKING:
@@ -101,13 +102,23 @@ def no_verdict(story: dict[str, Any]) -> str:
         return "no cause was found for this stall"
     if story["state"] == "unknown":
         return "none: nothing says how it is"
-    given_up = story.get("given_up")
-    if story["state"] in {"failed", "killed"} and given_up:  # of a training of ours: what it had is known
-        return f"{given_up['cause']}: {given_up['happened']}"
+    if known := _known_end(story):
+        return known
     if story["state"] in {"failed", "killed"}:
         told = failure_line(story.get("failure"))
         return f"no cause was found for this end: {told}" if told else "no cause was found for this end"
     return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
+
+
+def _known_end(story: dict[str, Any]) -> str:
+    """Of a training of ours that failed: what it had that could not be helped, or why it was refused."""
+    given_up, failure = story.get("given_up"), story.get("failure")
+    if story["state"] not in {"failed", "killed"}:
+        return ""
+    if given_up:
+        return f"{given_up['cause']}: {given_up['happened']}"
+    is_refused = failure and str(failure["kind"]).rpartition(".")[2] == WrongInput.__name__
+    return f"refused: {failure['message']}" if failure and is_refused else ""
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:
@@ -215,7 +226,8 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
-    is_unexplained = not story["verdicts"] and story["state"] in {"stuck", "slow", "failed", "killed"}
+    is_explained = bool(story["verdicts"] or _known_end(story))
+    is_unexplained = not is_explained and story["state"] in {"stuck", "slow", "failed", "killed"}
     rows = [row for row in story["unknown"] if row["cure"] or is_unexplained]
     return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
 

@@ -145,16 +145,19 @@ class TrainingLine:
         rate, waits = self._pace.steps_each_s, self._pace.wait_share
         if rate is not None and waits is not None:
             parts += [f"{rate * self._batch_size:.3g} images/s", f"input wait {waits:.0%}"]
-        memory = self._memory()
-        if memory is not None:
-            parts.append(size(memory))
         steps_left = (self._epochs - self._epoch) * self._steps_per_epoch - self._step
         left_s = self._pace.left_s(time.monotonic(), steps_left)
         if left_s is not None:
             parts.append(f"{duration(left_s)} left")
+        memory = self._memory()
+        if memory is not None:
+            parts.append(size(memory))
         return "   ".join(parts)
 
     def _shown(self) -> Any:
         from rich.text import Text
 
-        return Text(self.text(), style="cyan", no_wrap=True, overflow="ellipsis")
+        text = self.text()
+        if self._live is not None and len(text) > self._live.console.width:
+            text = text.replace("   ", "  ").replace(" images/s", " img/s")  # so that 80 columns have all but the memory
+        return Text(text, style="cyan", no_wrap=True, overflow="ellipsis")

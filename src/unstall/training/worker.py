@@ -18,7 +18,7 @@ from unstall.backends import meeting, memory_errors
 from unstall.backends.compiled import keep_compiled
 from unstall.backends.quietly import start
 from unstall.cli import missing_packages_named
-from unstall.errors import BucketFailed, UnstallError
+from unstall.errors import BucketFailed, UnstallError, WrongInput
 from unstall.inside import begin as probing
 from unstall.inside import probe
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
@@ -54,8 +54,8 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         with missing_packages_named("unstall train", "data,tensorflow"):
             ending = worker.train()
     except UnstallError as error:
-        if isinstance(error, BucketFailed):
-            telling.failed(error)  # it may pass: whoever treats the run is to know of what it died
+        if isinstance(error, BucketFailed | WrongInput):
+            telling.failed(error)  # whoever treats the run, or reads of it, is to know of what it died
         worker.say(f"unstall: {error}")
         if not worker.company.is_alone:
             worker.leave(error.exit_code)

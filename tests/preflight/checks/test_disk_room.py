@@ -32,6 +32,17 @@ def test_a_larger_model_and_more_checkpoints_need_more(tmp_path: Path) -> None:
     assert need(model="retinanet_resnet50_fpn", average_decay=0.99) > need(model="retinanet_resnet50_fpn")
 
 
+def test_a_run_that_goes_on_needs_no_room_for_what_it_has_already(tmp_path: Path) -> None:
+    def need() -> int:
+        return int(disk_room.look(context(tmp_path)).facts["needed_bytes"])
+
+    anew = need()
+    (tmp_path / "checkpoints" / "step-000000020").mkdir(parents=True)
+    (tmp_path / "checkpoints" / "step-000000020" / "arrays.bin").write_bytes(bytes(3_000_000))
+    (tmp_path / "best.safetensors").write_bytes(bytes(1_000_000))
+    assert need() == anew - 4_000_000
+
+
 def test_a_cache_folder_without_room_refuses(tmp_path: Path) -> None:
     there = context(tmp_path, cache_folder=str(tmp_path), cache_bytes=2**60)
     assert isinstance(disk_room.look(there), Refuses)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unstall.preflight.answers import Fits, Warns
+from tests.preflight.contexts import context
+from unstall.preflight.answers import Fits, Refuses, Warns
+from unstall.preflight.checks import environment as check
 from unstall.preflight.checks.environment import judged
 
 
@@ -47,3 +49,16 @@ def test_all_that_harms_is_named_at_once(tmp_path: Path) -> None:
     found = judged({"JAX_ENABLE_X64": "1", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": str(tmp_path)}, cores=4)
     assert isinstance(found, Warns)
     assert found.cure == "unset CUDA_VISIBLE_DEVICES; unset JAX_ENABLE_X64"
+
+
+@pytest.mark.parametrize(
+    ("platforms", "backend", "is_refused"), [("cuda", "jax", True), ("cuda,cpu", "jax", False), ("cuda", "torch", False)]
+)
+def test_a_device_for_jax_that_is_not_there_refuses(
+    platforms: str, backend: str, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", platforms)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    found = check.look(context(tmp_path, backend=backend))
+    assert isinstance(found, Refuses) == is_refused
+    assert not is_refused or found.cure == "unset JAX_PLATFORMS"

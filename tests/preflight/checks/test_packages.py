@@ -38,3 +38,10 @@ def test_what_reads_data_is_looked_for_too(tmp_path: Path, monkeypatch: pytest.M
     only(monkeypatch, "keras", "jax", "numpy")
     found = look(context(tmp_path))
     assert isinstance(found, Refuses) and "cv2" in found.reason and found.cure == "pip install 'unstall[data]'"
+
+
+def test_a_backend_that_nobody_knows_is_refused_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "foo")
+    found = look(context(tmp_path))
+    assert isinstance(found, Refuses) and "expected one of tensorflow, jax, torch. Received: 'foo'" in found.reason
+    assert "pip install" not in found.cure

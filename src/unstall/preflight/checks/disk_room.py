@@ -40,7 +40,9 @@ def look(context: Context) -> Answer:
     checkpoints = context.checkpoint_bytes * (
         settings.keep_checkpoints + 2
     )  # beside the newest: the best, and the one being written
-    answer = judged(_there(context.folder), checkpoints + 3 * context.weights_bytes + LOGS_BYTES)
+    need = checkpoints + 3 * context.weights_bytes + LOGS_BYTES
+    least = context.checkpoint_bytes + LOGS_BYTES  # of a run that goes on: it writes before it deletes
+    answer = judged(_there(context.folder), max(least, need - _held(context.folder)))
     if isinstance(answer, Refuses) or settings.cache_folder is None or not settings.cache_bytes:
         return answer
     cache = judged(_there(Path(settings.cache_folder)), settings.cache_bytes)
@@ -58,6 +60,12 @@ def judged(folder: Path, need: int) -> Answer:
     if need * NEAR > free:
         return Warns(f"needs {said}", "make room, or --out FOLDER on another disk", facts)
     return Fits(f"needs {said}", facts)
+
+
+def _held(folder: Path) -> int:
+    """By a run that goes on: what it has written, and will replace."""
+    written = [*folder.glob("checkpoints/*/*"), *folder.glob("*.safetensors")]
+    return sum(path.stat().st_size for path in written if path.is_file())
 
 
 def _there(folder: Path) -> Path:

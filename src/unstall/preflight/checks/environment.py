@@ -24,7 +24,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from unstall.preflight.answers import Answer, Fits, Warns
+from unstall.memory.devices import here
+from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
 
 NEEDS = ()
@@ -44,11 +45,15 @@ HARMFUL: dict[str, tuple[tuple[str, ...], str]] = {
     "PYTHONDEVMODE": (("1",), "checks everything twice"),
     "PYTHONTRACEMALLOC": (tuple("123456789"), "records every allocation"),
 }
-TOLD = ("CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "XLA_FLAGS", "LD_LIBRARY_PATH")  # told where they are set
+TOLD = ("CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "JAX_PLATFORMS", "XLA_FLAGS", "LD_LIBRARY_PATH")  # told where they are set
 THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "MKL_NUM_THREADS")
 
 
 def look(context: Context) -> Answer:
+    platforms = os.environ.get("JAX_PLATFORMS", "")
+    if context.backend == "jax" and platforms and "cpu" not in platforms.split(",") and here("jax").kind == "cpu":
+        reason = f"JAX_PLATFORMS={platforms}, and there is no such device here: JAX would not start"
+        return Refuses(reason, "unset JAX_PLATFORMS", {"JAX_PLATFORMS": platforms})
     return judged(os.environ, len(os.sched_getaffinity(0)))
 
 
