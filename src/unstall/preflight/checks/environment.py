@@ -3,7 +3,8 @@
 What is looked at
 -----------------
 Variables that hide cards (`CUDA_VISIBLE_DEVICES` empty or -1), that let one process take a card whole or fragment it, that
-switch compilation or kernels off for debugging, and numbers of threads that do not fit the cores.
+switch compilation or kernels off for debugging, that ask JAX for a device that is not there (`JAX_PLATFORMS`), and numbers of
+threads that do not fit the cores.
 
 Why it matters
 --------------
