@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -36,6 +37,22 @@ def test_a_plan_that_fits_with_changes_says_what_to_type_and_what_each_costs(kno
 
 def test_a_plan_that_cannot_fit(known: Known) -> None:
     assert "nothing fits, not even a micro-batch of 1." in shown(known, 1000 * GIB)
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_a_host_without_room_is_no_fit_where_the_device_is(known: Known, is_here: bool) -> None:
+    made = plan(SETTINGS, H200, finds_largest=False)
+    made = replace(made, device=replace(H200, is_here=is_here), host=replace(made.host, used=made.host.limit))
+    out = Console(file=io.StringIO(), width=160, highlight=False)
+    show_plan({"model": SETTINGS.model, **made.as_plain()}, out)
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    assert ("but not the memory of the host" in text) == is_here and made.host_fits == (not is_here)
+
+
+def test_the_room_that_a_step_must_have_is_the_sum_of_what_is_shown(known: Known) -> None:
+    made = plan(SETTINGS, H200, finds_largest=False)
+    assert made.tried[-1].need_bytes == made.training.need + made.training.input + made.training.weights
+    assert "with the next batch and first weights" in shown(known, GIB)
 
 
 def test_a_search_that_ended_at_its_bound_says_so(known: Known) -> None:

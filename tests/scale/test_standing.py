@@ -70,6 +70,10 @@ def test_a_worker_that_was_killed_is_to_blame_though_another_noticed_first() -> 
     assert first_to_fail(ends) == 1
 
 
+def test_the_first_worker_tells_that_not_all_was_kept_though_others_are_done() -> None:
+    assert first_to_fail([End(0, at=10.0, exit_code=81), End(1, at=9.0, exit_code=0)]) == 0
+
+
 def test_a_framework_that_ends_a_process_for_want_of_others_is_not_the_first_to_fail() -> None:
     assert first_to_fail([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=10.5, exit_code=76)]) == 1
     assert first_to_fail([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=9.0, exit_code=79)]) == 0

@@ -2,8 +2,8 @@
 
 Takes the settings of `unstall train`. For this machine, or for a card that need not be there (--devices lists them): what the
 training step, the evaluation and a checkpoint need, the largest micro-batch that fits, and, where the wanted batch does not,
-what to change: bfloat16, rematerialised blocks, a smaller micro-batch with accumulation, in this order. Ends with 1 where
-nothing fits.
+what to change: bfloat16, rematerialised blocks, a smaller micro-batch with accumulation, in this order. For a card a
+step is compiled several times, which takes minutes; --quick does without. Ends with 1 where nothing fits.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def command(
         )  # fmt: skip
     plain = {"model": wanted.model, "classes": classes, **plan.as_plain()}
     answer(plain, json_target, show_plan)
-    if not plan.fits:
+    if not plan.fits or not plan.host_fits:
         sys.exit(1)
 
 

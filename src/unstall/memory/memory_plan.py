@@ -43,6 +43,11 @@ class MemoryPlan:
         return self.tried[-1].fits and with_state(self.evaluation, self.training) <= self.limit_bytes
 
     @property
+    def host_fits(self) -> bool:
+        """Of a device that is elsewhere, so is its host."""
+        return self.host.fits or not self.device.is_here
+
+    @property
     def chosen(self) -> Choice:
         return self.tried[-1].choice
 

@@ -170,7 +170,7 @@ class _Planner:
         found = self._largest(last.choice) if finds_largest else None
         images, evaluation = self._evaluation(last.choice, training)
         usable, why = self.usable
-        on_cores = training.need if self.device.kind == "cpu" else 0
+        on_cores = max(training.need, with_state(evaluation, training)) if self.device.kind == "cpu" else 0
         host = host_need(self.settings, self.backend, training.input, training.state, on_cores, largest_pixels)
         return MemoryPlan(
             device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,

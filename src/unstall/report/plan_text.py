@@ -21,7 +21,7 @@ WAYS = {
     "compiled": "by JAX's compiler, for this card",
     "compiled on the card": "by JAX's compiler, on this card",
     "compiled for the CPU": "by JAX's compiler, for this machine's CPU",
-    "measured": "measured in a process of its own, at two small batches",
+    "measured": "measured in a process of its own",
     "estimated": "an estimate from shapes",
 }
 
@@ -81,6 +81,8 @@ def _parts(plain: dict[str, Any]) -> Table:
         cells = [training[name], evaluation[name], kept.get(name)]
         label = "in all" if name == "need" else name
         table.add_row(Text(label, style), *(Text("" if not each else size(each), style) for each in cells))
+    room = training["need"] + training["input"] + training["weights"]
+    table.add_row("with the next batch and first weights", size(room), "", "")
     table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
     table.add_row("images at once", str(plain["chosen"]["micro_batch"]), str(evaluation["images"]), "")
     return table
@@ -125,6 +127,9 @@ def _verdict(plain: dict[str, Any]) -> Any:
     found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
     if not plain["fits"]:
         return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
+    if plain["device"]["is_here"] and not plain["host"]["fits"]:
+        cure = "smaller --cache-bytes, --ahead-bytes or --micro-batch, or fewer --input-threads"
+        return Text(f"it fits the device, but not the memory of the host: {cure}.{found}", "bold red")
     if not plain["changes"]:
         return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")
     options = " ".join(option_of(name, value) for name, value in plain["changes"].items())

@@ -107,9 +107,9 @@ def first_to_fail(ends: Sequence[End]) -> int:
 
 
 def _blame(end: End) -> tuple[int, float, int]:
-    if end.is_our_doing or end.exit_code in (endings.DONE, endings.NOT_KEPT):
+    if end.is_our_doing or end.exit_code == endings.DONE:
         return 5, end.at, end.worker
-    if end.exit_code in BY_OTHERS:
+    if end.exit_code in {*BY_OTHERS, endings.NOT_KEPT}:  # only the first worker keeps anything: it tells how all of it ended
         return 4, end.at, end.worker
     if end.signal == signal.SIGABRT:  # so a framework ends a process that has lost another
         return 3, end.at, end.worker

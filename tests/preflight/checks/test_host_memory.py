@@ -28,6 +28,13 @@ def test_more_than_is_free_refuses_and_names_what_takes_most() -> None:
     assert "31.0 GiB of 14.0 GiB that are free, of 16.0 GiB" in found.reason and "cached images 30.0 GiB" in found.reason
 
 
+def test_the_cure_is_of_what_can_be_made_smaller_the_largest_first() -> None:
+    found = judged(need(framework=15 * GIB, device=3 * GIB, ahead=GIB))
+    assert isinstance(found, Refuses) and found.cure == "a smaller --micro-batch, or smaller --ahead-bytes"
+    alone = judged(need(framework=30 * GIB))
+    assert isinstance(alone, Refuses) and "end other programs" in alone.cure
+
+
 def test_nearly_all_of_it_warns_and_less_fits() -> None:
     assert isinstance(judged(need(framework=15 * GIB)), Warns)
     assert isinstance(judged(need(framework=5 * GIB)), Fits)

@@ -42,6 +42,12 @@ NAMES = {
     "snapshot": "the checkpoint being written",
     "device": "the training step",
 }
+CURES = {  # of a part that can be made smaller
+    "device": "a smaller --micro-batch",
+    "cache": "smaller --cache-bytes or a --cache-folder",
+    "ahead": "smaller --ahead-bytes",
+    "scratch": "fewer --input-threads",
+}
 
 
 def look(context: Context) -> Answer:
@@ -68,7 +74,8 @@ def judged(need: HostNeed) -> Answer:
     most = sorted(parts, key=lambda name: -parts[name])[:2]
     said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
     reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
-    cure = "smaller --cache-bytes or --ahead-bytes, fewer --input-threads, or --cache-folder"
+    smaller = [CURES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in CURES and parts[name]]
+    cure = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
     if need.total > free:
         return Refuses(reason, cure, need.as_plain())
     if not need.fits:
