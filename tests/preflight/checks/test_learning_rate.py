@@ -36,6 +36,20 @@ def test_a_rising_loss_warns() -> None:
     assert isinstance(found(RISES), Warns)
 
 
+def test_a_tenth_is_named_only_where_it_does_not_rise() -> None:
+    high, far_too_high = found(EXPLODES, STANDS, BROKEN), found(EXPLODES, RISES, BROKEN)
+    assert isinstance(high, Refuses) and high.cure.startswith("--rate 0.001")
+    assert isinstance(far_too_high, Refuses) and "--rate" not in far_too_high.cure and "unstall sweep" in far_too_high.cure
+
+
+def test_a_loss_that_stands_at_a_rate_far_below_that_of_the_recipe_warns() -> None:
+    answer = judged(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
+    assert isinstance(answer, Warns) and answer.cure.startswith("--rate 0.003") and "recipe has 0.003" in answer.reason
+    assert isinstance(
+        judged(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), Fits
+    )  # fine weights may have nothing to learn
+
+
 def test_a_loss_that_stands_where_ten_times_the_rate_falls_warns_with_a_higher_one() -> None:
     answer = found(STANDS)
     assert isinstance(answer, Warns) and answer.cure.startswith("--rate 0.1")

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.preflight.context import Context
+from unstall.settings_sources import recipe_of
 
 if TYPE_CHECKING:
     from unstall.training.trying import Trial
@@ -42,6 +43,7 @@ FACTOR = 10.0  # between the rates
 RISEN = 1.5  # times the first loss: it is not learning
 EXPLODED = 20.0  # times the first loss: it will not come back
 HARDLY = 0.02  # of the first loss; a fall of less is none
+FAR_BELOW = 100.0  # times below the recipe's: then a loss that does not move is the rate's doing
 FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 
 
@@ -64,7 +66,8 @@ def tried(trial: Trial, rate: float, context: Context) -> Answer:
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
-    return judged(rate, at_first, here, lower, higher, context.measured_images_per_s)
+    usual = float(recipe_of(context.settings.model)["rate"])
+    return judged(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
 
 
 def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
@@ -78,9 +81,11 @@ def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Cont
 
 
 def judged(
-    rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float
+    rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float,
+    usual: float = 0.0,
 ) -> Answer:  # fmt: skip
-    """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round."""
+    """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round. `usual`
+    is the rate of the model's recipe."""
     facts = {
         "rate": rate, "loss_at_first": at_first, "losses": here, "losses_at_a_tenth": lower, "losses_at_ten_times": higher,
         "images_per_s": images_per_s,
@@ -91,14 +96,23 @@ def judged(
         cure = "look at the data (`unstall data check`), the weights and --precision: a lower rate does not help"
         return Refuses("the loss is not finite before any update", cure, facts)
     if not math.isfinite(last) or last > EXPLODED * at_first:
-        return Refuses(f"{said}: the rate is too high", f"--rate {rate / FACTOR:g}, or `unstall sweep`", facts)
+        return Refuses(f"{said}: the rate is too high", _lower_rate(rate, at_first, lower), facts)
     if last > RISEN * at_first:
-        return Warns(f"{said}: it rises", f"--rate {rate / FACTOR:g}, a longer --warm-up-steps, or `unstall sweep`", facts)
+        return Warns(f"{said}: it rises", f"{_lower_rate(rate, at_first, lower)}, or a longer --warm-up-steps", facts)
     fall, better = at_first - last, at_first - _last(higher)
     if fall < HARDLY * at_first and better > FAR_BETTER * max(fall, HARDLY * at_first / FAR_BETTER):
         cure = f"--rate {rate * FACTOR:g}, or `unstall sweep`"
         return Warns(f"{said}: hardly any fall; ten times the rate falls by {better:.3g}", cure, facts)
+    if rate * FAR_BELOW < usual and max(abs(fall), abs(better)) < HARDLY * at_first:
+        reason = f"{said}: it does not move, nor at ten times the rate; the model's recipe has {usual:g}"
+        return Warns(reason, f"--rate {usual:g}, or `unstall sweep`", facts)
     return Fits(said, facts)
+
+
+def _lower_rate(rate: float, at_first: float, lower: list[float]) -> str:
+    """A tenth, if it was seen to be low enough."""
+    is_low_enough = math.isfinite(_last(lower)) and _last(lower) <= (1 + HARDLY) * at_first
+    return f"--rate {rate / FACTOR:g}, or `unstall sweep`" if is_low_enough else "`unstall sweep`: a tenth is too high, too"
 
 
 def _last(losses: list[float]) -> float:
