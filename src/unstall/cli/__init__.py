@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import difflib
 import keyword
+import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -26,6 +27,18 @@ from unstall.report.text import without_codes
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
+
+
+def _leave(exit_code: int) -> NoReturn:
+    """At once where a framework is loaded: it may still compile in a thread, and crashes when Python is taken apart meanwhile."""
+    from unstall.backends import BACKENDS
+
+    if any(backend in sys.modules for backend in BACKENDS):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, AttributeError):  # gone, or there is none
+                stream.flush()
+        os._exit(exit_code)
+    sys.exit(exit_code)
 
 
 class Commands(click.Group):
@@ -39,7 +52,7 @@ class Commands(click.Group):
             return self._invoke(ctx)
         except KeyboardInterrupt:  # else it were 1, which here means that something was found or refused
             sys.stderr.write("\nunstall: interrupted.\n")
-            sys.exit(INTERRUPTED)
+            _leave(INTERRUPTED)
 
     def _invoke(self, ctx: click.Context) -> Any:
         if not self.extras:
