@@ -13,7 +13,7 @@ from unstall.journal.reader import read_folder
 from unstall.remedies import remedy_names
 from unstall.runs import RunFolder
 from unstall.settings import Settings, changed, from_plain
-from unstall.supervisor.beginning import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes
+from unstall.supervisor.beginning import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
 
@@ -99,3 +99,12 @@ def test_a_guest_of_a_run_in_a_bucket_keeps_its_own_folder_there_and_nothing_els
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert begin_as_guest(WANTED, "gs://runs/photos", worker=2).bucket == "gs://runs/photos/workers/2"
+
+
+def test_settings_of_a_run_that_goes_on_say_whether_they_are_of_its_beginning_or_of_a_repair(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.write_settings(as_plain(Settings(epochs=7, batch_size=32)), are_given=True)
+    now = Settings(epochs=7, batch_size=32, micro_batch=8)
+    assert sources_of(run, now) == {"epochs": "the run", "batch_size": "the run", "micro_batch": "a repair"}
+    run.settings_given_path.unlink()
+    assert sources_of(run, now) == dict.fromkeys(("epochs", "batch_size", "micro_batch"), "the run")

@@ -65,7 +65,7 @@ def command(
     from unstall.settings_sources import Resolved, resolve
     from unstall.storage.places import spelled_out
     from unstall.supervisor import beginning
-    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction
+    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction, sources_of
 
     json.refuse_unwritable(json_target)
     out, resume = spelled_out(out), spelled_out(resume)
@@ -89,7 +89,7 @@ def command(
     run = None
     if resume is not None:
         run, wanted = going_on_with(resume, options)
-        resolved = Resolved(wanted, {name: f"--{name.replace('_', '-')}" for name in options})
+        resolved = Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
     else:
         resolved = resolve(options, config)
     if show_settings:

@@ -34,6 +34,14 @@ def refuse_contradiction(resume: str | None, out: str | None, config: str | None
             raise WrongInput(f"{name}: a run that goes on has its folder and its settings. Expected --resume without {name}.")
 
 
+def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
+    """Where the settings of a run that goes on came from: its beginning, or a repair on the way; not those that nobody set."""
+    given = run.read_settings(are_given=True) if run.settings_given_path.exists() else {}
+    usual, values = as_plain(Settings()), as_plain(settings)
+    of_repairs = {name: "a repair" for name, value in values.items() if name in given and value != given[name]}
+    return {**{name: "the run" for name, value in values.items() if value != usual[name]}, **of_repairs}
+
+
 def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
     """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
     run = _found(name)
