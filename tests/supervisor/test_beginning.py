@@ -12,7 +12,7 @@ from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.remedies import remedy_names
 from unstall.runs import RunFolder
-from unstall.settings import Settings, changed, from_plain
+from unstall.settings import Settings, as_plain, changed, from_plain
 from unstall.supervisor.beginning import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
