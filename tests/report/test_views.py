@@ -65,6 +65,8 @@ def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
     refused = {"kind": "unstall.errors.WrongInput", "message": "validation: no class", "where": None}
     said = shown(story(state="failed", failure=refused, unknown=unseen))
     assert "verdict   refused: validation: no class" in said and "not seen" not in said
+    of_others = {**refused, "kind": "shop.errors.WrongInput"}
+    assert "no cause was found for this end" in shown(story(state="failed", failure=of_others))
     given_up = {"cause": "loss_diverged", "happened": "The loss rose for good."}
     assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", given_up=given_up))
 

@@ -100,6 +100,14 @@ def test_at_the_end_a_loss_that_is_high_by_chance_is_no_divergence() -> None:
     assert divergence.at_the_end(323) is None
 
 
+@pytest.mark.parametrize("steps", [6, 19, 60])
+def test_at_the_end_a_first_batch_without_objects_is_no_measure(steps: int) -> None:
+    divergence = Divergence(0)
+    for step, loss in enumerate([1e-6, *falling(steps, 0.5, 0)]):
+        divergence.see(step, float(loss))
+    assert divergence.at_the_end(steps + 1) is None
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_where_most_batches_have_nothing_to_find_nothing_is_concluded(seed: int) -> None:
     random = np.random.default_rng(seed)

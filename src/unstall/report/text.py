@@ -117,7 +117,7 @@ def _known_end(story: dict[str, Any]) -> str:
         return ""
     if given_up:
         return f"{given_up['cause']}: {given_up['happened']}"
-    is_refused = failure and str(failure["kind"]).rpartition(".")[2] == WrongInput.__name__
+    is_refused = failure is not None and failure["kind"] == f"{WrongInput.__module__}.{WrongInput.__name__}"
     return f"refused: {failure['message']}" if failure and is_refused else ""
 
 

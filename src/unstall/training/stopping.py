@@ -51,6 +51,7 @@ RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches 
 SUSTAINED_STEPS = 100  # that it must stay high
 SURE_FACTOR = 1000.0  # of the loss of the first steps: so far off it does not come back by itself
 SURE_STEPS = 20  # that it must stay high then
+BEGIN_STEPS = 3  # of which the highest loss counts: a first batch without objects may have next to none
 FACTOR_AT_THE_END = 10.0  # of the same, where no more steps come: nobody who has learned nothing does so badly
 FACTOR = 2.0  # of the usual loss
 FACTOR_AT_FIRST = 4.0  # while the rate still rises, or too little is known, a loss may rise for a while
@@ -84,7 +85,7 @@ class Divergence:
         self._usual: deque[float] = deque(maxlen=USUAL_STEPS)
         self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
         self._first: float | None = None  # the loss of the first steps: who has learned nothing yet does no worse
-        self._begin: float | None = None  # of the very first
+        self._begin: list[float] = []  # those of the very first
         self._since: int | None = None
         self._rate, self._steps_at_rate = (
             0.0,
@@ -99,7 +100,7 @@ class Divergence:
         return self._since is not None
 
     def see(self, step: int, loss: float, rate: float = 0.0) -> Diverged | None:
-        self._begin = loss if self._begin is None else self._begin
+        self._begin = [*self._begin, loss][:BEGIN_STEPS]
         leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
         self._recent.append(loss)
         recent = float(np.median(self._recent))
@@ -127,9 +128,9 @@ class Divergence:
         """No more steps come that would tell whether it stays so high: what is far too high is taken for diverged."""
         if not self._recent:
             return None
-        recent, begin = float(np.median(self._recent)), abs(self._begin or 0.0)
+        recent, begin = float(np.median(self._recent)), max(map(abs, self._begin), default=0.0)
         if begin and recent > SURE_FACTOR * begin:
-            return Diverged(recent, begin, self._since or 1)
+            return Diverged(recent, self._begin[0], self._since or 1)
         if self._since is not None and self._is_far(recent, FACTOR_AT_THE_END):
             return Diverged(recent, self._first or begin, self._since)
         return None
@@ -177,7 +178,7 @@ class Divergence:
     def restore(self, plain: dict[str, Any]) -> None:
         self._usual.extend(plain["usual"])
         self._recent.extend(plain["recent"])
-        self._first, self._begin, self._since = plain.get("first"), plain.get("begin"), plain["since"]
+        self._first, self._begin, self._since = plain.get("first"), plain.get("begin", []), plain["since"]
         self._rate, self._steps_at_rate = plain.get("rate", 0.0), plain.get("steps_at_rate", 0)
         self._least = Least(**plain["least"]) if plain.get("least") else None
         self.is_rising = plain.get("is_rising", False)

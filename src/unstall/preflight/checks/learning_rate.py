@@ -66,7 +66,9 @@ def tried(trial: Trial, rate: float, context: Context) -> Answer:
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
-    usual = float(recipe_of(context.settings.model)["rate"])
+    recipe = recipe_of(context.settings.model)
+    is_alike = recipe["optimizer"] == context.settings.optimizer and context.settings.weights is None
+    usual = float(recipe["rate"]) if is_alike else 0.0  # for another optimizer, or weights that have learned, it says nothing
     return judged(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
 
 
