@@ -117,16 +117,26 @@ def measure(
     with tempfile.TemporaryDirectory() as compiled, ThreadPoolExecutor(jobs) as pool:
         machine = memory_measuring.Machine(kept_in or Path(compiled), of_card / jobs)
 
-        def one(task: Case | Search) -> None:
-            part = "largest" if isinstance(task, Search) else "measured"
-            known = results["predicted"].get(task.name)
-            if known is None or task.name in results[part] or time.monotonic() > ends_at:
-                return
-            row = machine.searched(task, known) if isinstance(task, Search) else machine.measured(task, known)
-            results.plain["measured_on"] = machine.described()
-            results.keep(part, task.name, row)
+        def one(case: Case) -> None:
+            known = results["predicted"].get(case.name)
+            if known is not None and case.name not in results["measured"] and time.monotonic() < ends_at:
+                row = machine.measured(case, known)
+                results.plain["measured_on"] = machine.described()
+                results.keep("measured", case.name, row)
 
-        list(pool.map(one, tasks))
+        list(pool.map(one, [task for task in tasks if isinstance(task, Case)]))
+        for search in (task for task in tasks if isinstance(task, Search)):
+            measure_search(results, machine, search, ends_at)
+
+
+def measure_search(results: Results, machine: memory_measuring.Machine, search: Search, ends_at: float) -> None:
+    known = results["predicted"].get(search.name)
+    if known is None:
+        return
+    rows = machine.searched(search, known, results["largest"].get(search.name, {}))
+    while time.monotonic() < ends_at and (row := next(rows, None)):
+        results.plain["measured_on"] = machine.described()
+        results.keep("largest", search.name, row)
 
 
 def measure_speeds(results: Results, kept_in: Path | None) -> None:
@@ -134,8 +144,9 @@ def measure_speeds(results: Results, kept_in: Path | None) -> None:
     with tempfile.TemporaryDirectory() as compiled:
         machine = memory_measuring.Machine(kept_in or Path(compiled), 0.5)
         for search in SEARCHES:
-            if "need" in results["largest"].get(search.name, {}).get("found", {}) and search.name not in results["speeds"]:
-                results.keep("speeds", search.name, machine.timed(search, results["largest"][search.name]["images"]))
+            row = results["largest"].get(search.name, {})
+            if "need" in row.get("found", {}) and search.name not in results["speeds"]:
+                results.keep("speeds", search.name, machine.timed(search, row["found"], row["images"]))
 
 
 def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at: float) -> None:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -59,28 +59,29 @@ class Machine:
         fate = {"ran_in_promised": "need" in capped, "in_promised": capped.get("need"), "why": capped.get("words", "")}
         return {**told, **fate, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
 
-    def searched(self, search: Search, predicted: dict[str, Any]) -> dict[str, Any]:
+    def searched(self, search: Search, predicted: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
-        90 % was found."""
+        90 % was found. Row by row, as each takes minutes, and alone: the compiler tries algorithms on the card, slow ones too,
+        and beside each other such trials take as many times longer."""
         found = int(predicted["images"])
-        limit = int(search.gib * 2**30)
-        row: dict[str, Any] = {"images": found, "limit": limit}
-        above = math.floor(found / FOUND_SHARE) + 1
+        row: dict[str, Any] = {"images": found, "limit": int(search.gib * 2**30), **known}
         self._know_the_card()
-        with ThreadPoolExecutor() as pool:  # most of it is compiled on one core
-            too_much = pool.submit(self._run, search.case(above), limit)
-            first = self._run(search.case(found), limit)
-            again = first if "error" in first else self._run(search.case(found), limit)
+        if "found" not in row:
+            first = self._run(search.case(found), row["limit"])
+            again = first if "error" in first else self._run(search.case(found), row["limit"], TIMED_STEPS)
             row["found"] = {**again, "compile_s": first.get("seconds")}
-            row["above"] = {"images": above, **too_much.result()}
-        return row
+            yield row
+        if "above" not in row:
+            above = math.floor(found / FOUND_SHARE) + 1
+            row["above"] = {"images": above, **self._run(search.case(above), row["limit"])}
+            yield row
 
-    def timed(self, search: Search, found: int) -> dict[str, Any]:
-        """How fast what was found is, and half of it, which the compiler need not squeeze; each with the memory of the search."""
+    def timed(self, search: Search, found: dict[str, Any], images: int) -> dict[str, Any]:
+        """How fast what was found is, and half of it, which the compiler need not squeeze; both with the memory of the search."""
         self._know_the_card()
-        limit = int(search.gib * 2**30)
-        told = {str(images): self._run(search.case(images), limit, TIMED_STEPS) for images in (found, found // 2)}
-        return {images: {key: row.get(key) for key in ("images_per_s", "need", "error")} for images, row in told.items()}
+        half = self._run(search.case(images // 2), int(search.gib * 2**30), TIMED_STEPS)
+        told = {str(images): found, str(images // 2): half}
+        return {batch: {key: row.get(key) for key in ("images_per_s", "need", "error")} for batch, row in told.items()}
 
     def _know_the_card(self) -> None:
         with self._lock:

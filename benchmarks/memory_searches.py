@@ -79,7 +79,8 @@ WAYS: dict[str, Callable[[Trials], int]] = {
 
 
 def line_through(points: dict[int, float]) -> Callable[[int], float]:
-    """Measured needs by batch, and straight lines between and beyond them."""
+    """Measured needs by batch, and straight lines between and beyond them; of a single one, through nothing at all."""
+    points = points if len(points) > 1 else {0: 0.0, **points}
     sizes = sorted(points)
 
     def need(batch: int) -> float:

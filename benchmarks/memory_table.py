@@ -58,7 +58,7 @@ def _show_torch(plain: dict[str, Any]) -> None:
 
 
 def _show_searches(plain: dict[str, Any], searches: ModuleType) -> None:
-    rows = [(name, row) for name, row in plain["largest"].items() if "need" in row.get("found", {})]
+    rows = [(name, row) for name, row in plain["largest"].items() if "need" in row.get("found", {}) and "above" in row]
     if not rows:
         return
     print("\n| search | way | batch | of the largest | trials | out of memory | images/s |\n|" + " --- |" * 7)
@@ -79,7 +79,8 @@ def bounds(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _speeds(plain: dict[str, Any], name: str) -> str:
-    timed = plain["speeds"].get(name, {})
+    row = plain["largest"][name]
+    timed = plain["speeds"].get(name) or {row["images"]: row["found"]}
     return ", ".join(f"{row['images_per_s']:,.0f} with {images}" for images, row in timed.items() if row.get("images_per_s"))
 
 
