@@ -70,7 +70,7 @@ class Settings:
     evaluate_every_epochs: int = setting(1, "how often the validation data is scored; 0: only at the end", 0)
     stop_after_epochs: int = setting(0, "without a better score the training ends; 0: it does not", 0)
     # input
-    input_threads: int = setting(0, "threads that read and decode; 0: one for each core", 0, 1024)
+    input_threads: int = setting(0, "threads that read and decode, at most; 0: one for each core", 0, 1024)
     ahead_bytes: int = setting(256 * MIB, "of batches made ahead", 1)
     cache_bytes: int = setting(0, "of decoded images that are kept, in memory or in cache_folder", 0)
     cache_folder: str | None = setting(None, "for decoded images; none: they are kept in memory")

@@ -176,7 +176,12 @@ def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe
         lines += ["", f"# --- {heading} ---"]
         for name in names:
             if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
-                tables += ["", f"# {meaning(name)}", *_reason(name, why), *_table(name, chosen.get(name), why)]
+                tables += [
+                    "",
+                    f"# {meaning(name)}",
+                    *_reason(name, why),
+                    *_table(name, chosen.get(name), why, _image_px(str(chosen.get("model") or usual["model"]))),
+                ]
                 continue
             lines += ["", *_setting(name, chosen, why, usual[name])]
     return "\n".join([*lines, *tables]) + "\n"
@@ -207,11 +212,18 @@ def _of_none(name: str) -> str:
     return '""' if settings.kind_of(name)[0] is str else "1"
 
 
-def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str]) -> list[str]:
+def _image_px(model: str) -> list[int]:
+    """As it is published."""
+    from unstall.detectors import pages
+
+    return list(pages.image_px(model))
+
+
+def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_px: list[int]) -> list[str]:
     rows = [
         line for key, value in (values or {}).items() for line in (*_reason(f"{name}.{key}", why), f"{key} = {as_toml(value)}")
     ]
-    return [f"[{name}]", *rows] if rows else [f"# [{name}]", "# image_px = [640, 640]"]
+    return [f"[{name}]", *rows] if rows else [f"# [{name}]", f"# image_px = {as_toml(image_px)}"]
 
 
 def as_toml(value: Any) -> str:

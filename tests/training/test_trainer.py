@@ -155,6 +155,8 @@ def disturbed(make_run: NewRun) -> RunFolder:
 
 def test_a_run_that_was_killed_ends_with_the_bits_of_one_that_never_was(done: RunFolder, disturbed: RunFolder) -> None:
     assert differences(done, disturbed) == []
+    for path in ("best_weights_path", "last_weights_path"):
+        assert getattr(done, path).read_bytes() == getattr(disturbed, path).read_bytes()
 
 
 def test_a_run_is_extended_by_more_epochs(make_run: NewRun, disturbed: RunFolder) -> None:

@@ -41,7 +41,8 @@ class InputMeasured(Event):
     epoch: int = 0
     step: int = 0  # the last one handed out
     engine: str = ""  # threads | tf.data
-    workers: int = 0
+    workers: int = 0  # at most
+    at_work: int = 0  # of them, now: as many as help
     seconds: float = 0.0
     batches: int = 0
     examples: int = 0

@@ -135,7 +135,7 @@ def _own_stages(journal: Journal) -> list[dict[str, Any]]:
             "where": None,
             "seconds": getattr(last, f"{name}_s"),
             "elements": last.examples,
-            "at_a_time": last.workers,
+            "at_a_time": last.at_work or last.workers,
             "waiting": last.ready_batches if name == "batch" else None,
         }
         for name in OWN_STAGES

@@ -43,18 +43,26 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
         raise WrongInput(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
-    if settings.validation is not None:
-        apart = formats.read(settings.validation, settings.format, progress, settings.labels)
-        _refuse_other_classes(data, apart)
-        return Lessons(_learned(data), _scored(apart), f"scored on {settings.validation}")
+    apart = kept_apart(data.classes, settings, progress)
+    if apart is not None:
+        return Lessons(_learned(data), apart, f"scored on {settings.validation}")
     return _divided(data, settings)
 
 
-def _refuse_other_classes(data: DataSet, apart: DataSet) -> None:
+def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
+    """What is scored on, where it is a data set of its own."""
+    if settings.validation is None:
+        return None
+    apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+    _refuse_other_classes(classes, apart)
+    return _scored(apart)
+
+
+def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
     """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
-    own, theirs = ({name.strip().lower() for name in each.classes} for each in (data, apart))
+    own, theirs = ({name.strip().lower() for name in each} for each in (classes, apart.classes))
     if own and not own & theirs:
-        learned, there = some(data.classes), some(apart.classes)
+        learned, there = some(classes), some(apart.classes)
         raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
 
 

@@ -72,7 +72,8 @@ class Results:
         return False
 
     def _keep_weights(self, path: Path) -> None:
-        self._keep(path.name, lambda: weights_file.save(self._detector, path, self._classes, source=self._run.name))
+        """Without the name of the run: equal runs write equal files."""
+        self._keep(path.name, lambda: weights_file.save(self._detector, path, self._classes))
 
     def _keep(self, what: str, write: Callable[[], object]) -> None:
         if not self._is_kept:

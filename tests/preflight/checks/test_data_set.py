@@ -153,3 +153,24 @@ def test_a_warm_up_as_long_as_the_run_warns(tmp_path: Path) -> None:
     assert (
         isinstance(found, Warns) and "4 updates in all, and a warm-up of 500" in found.reason and "--warm-up-steps" in found.cure
     )
+
+
+def test_data_to_score_on_that_has_other_classes_or_none_at_all_is_refused_before_the_start(tmp_path: Path) -> None:
+    data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
+    assert isinstance(look(context(tmp_path, **FEW, data=data, validation=str(other))), Fits)
+    file = other / "annotations" / "instances.json"
+    text = json.loads(file.read_text())
+    renamed = [{**each, "name": f"another {each['id']}"} for each in text["categories"]]
+    file.write_text(json.dumps({**text, "categories": renamed}))
+    found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
+    assert (
+        isinstance(found, Refuses) and "has no class of those that are learned" in found.reason and "--validation" in found.cure
+    )
+
+
+def test_data_to_score_on_without_boxes_is_warned_of(tmp_path: Path) -> None:
+    data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
+    file = other / "annotations" / "instances.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "annotations": []}))
+    found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
+    assert isinstance(found, Warns) and "none of the 24 images" in found.reason and "no epoch could be scored" in found.reason

@@ -1,7 +1,8 @@
 """The workers: daemon threads that make examples, in order. One that hangs or dies is named and replaced; nothing waits for ever.
 
-Threads suffice, as reading, decoding and resizing let go of the interpreter's lock; they share memory, start at once and
-leave nothing behind. A hung thread cannot be ended, only left alone: what it still writes goes into arrays that nobody reads.
+Threads suffice, as reading, decoding and resizing let go of the interpreter's lock, if there are no more than help (`hands.py`);
+they share memory, start at once and leave nothing behind. A hung thread cannot be ended, only left alone: what it still writes
+goes into arrays that nobody reads.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from unstall.data.example import DataSet, Integers
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.canvas import Canvas, Canvases
 from unstall.data.pipeline.decoding import Pixels
+from unstall.data.pipeline.hands import Hands, Seen
 from unstall.data.pipeline.loading import Hand
 from unstall.data.pipeline.making import Maker
 from unstall.data.pipeline.order import EMPTY
@@ -121,24 +123,35 @@ class Crew:
         self._jobs: deque[Job] = deque()
         self._is_closed = False
         self._tallies: list[Tally] = []
+        self._of_those_gone = Tally()
         self._numbers = iter(range(sys.maxsize))
-        self._workers = [self._new_worker() for _ in range(count)]
+        self._hands = Hands(count, time.monotonic())
+        self._made, self._taken, self._waited_s, self._idle_s = 0, 0, 0.0, 0.0
+        self._most_jobs = 0  # that there were at once
+        self._workers: list[Worker] = []
+        self._fill_up(self._hands.count)
         _crews.add(self)
 
     @property
+    def at_work(self) -> int:
+        return self._hands.count
+
+    @property
     def tally(self) -> Tally:
-        return total(self._tallies)
+        with self._changed:
+            return total([self._of_those_gone, *self._tallies])
 
     def begin(self, making: Making) -> None:
         jobs = [Job(making, place, row) for place, row in enumerate(making.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
+            self._most_jobs = max(self._most_jobs, len(self._jobs))
             self._changed.notify_all()
 
     def wait_for(self, making: Making) -> None:
         """Until the batch is made, or an error says why it will not be."""
         pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
-        looked = time.monotonic()
+        began = looked = time.monotonic()
         with self._changed:
             self._skipped.stop_if_too_many()
             while making.left:
@@ -150,6 +163,9 @@ class Crew:
                 self._replace_the_lost(min(now - looked, 2 * pause_s))
                 looked = now
                 self._skipped.stop_if_too_many()
+            self._taken += 1
+            self._waited_s += looked - began
+            self._look_at_hands()
 
     def close(self, wait_s: float = 0.0) -> None:
         """No further example is begun; waits for those being made, so long."""
@@ -174,9 +190,14 @@ class Crew:
             if worker.hand.is_given_up:
                 return None
             self._take(worker, filled)
-            while not self._jobs and not self._is_closed:
-                self._changed.wait()
-            if self._is_closed:
+            if self._leaves(worker):
+                return None
+            if not self._jobs and not self._is_closed:
+                began = time.monotonic()
+                while not self._jobs and not self._is_closed:
+                    self._changed.wait()
+                self._idle_s += time.monotonic() - began
+            if self._is_closed or self._leaves(worker):
                 return None
             worker.awaited_s = 0.0
             worker.job = self._jobs.popleft()
@@ -187,10 +208,29 @@ class Crew:
         if job is not None and filled is not None:
             job.making.filled[job.place] = filled
             job.making.left -= 1
+            self._made += 1
             if not job.making.left:
                 self._changed.notify_all()
 
+    def _leaves(self, worker: Worker) -> bool:
+        """If there are more than help: one that has nothing in hand is sent home."""
+        if len(self._workers) <= self._hands.count:
+            return False
+        self._workers.remove(worker)
+        self._tallies = [tally for tally in self._tallies if tally is not worker.hand.tally]
+        self._of_those_gone += worker.hand.tally
+        return True
+
     # --- called while the consumer waits, with the lock held ---
+
+    def _look_at_hands(self) -> None:
+        behind = len(self._jobs) / self._most_jobs if self._most_jobs else 0.0
+        seen = Seen(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
+        self._fill_up(self._hands.look(seen))
+
+    def _fill_up(self, count: int) -> None:
+        while len(self._workers) < count:
+            self._workers.append(self._new_worker())
 
     def _new_worker(self) -> Worker:
         worker = Worker(next(self._numbers), self)

@@ -38,7 +38,8 @@ class Settings:
     for_training: bool = True
     seed: int = 0
     engine: Engine = "threads"
-    input_threads: int = 0  # 0: one for each core and one more, as now and then one waits for a file or the interpreter's lock
+    # At most; as many work as help. 0: one for each core and one more, as now and then one waits for a file.
+    input_threads: int = 0
     ahead_bytes: int = 256 * MIB  # of batches made ahead of the one in use
     cache_bytes: int = 0  # of decoded images, kept in memory, or on disk where a folder is named
     cache_folder: Path | None = None

@@ -35,7 +35,8 @@ class Measured:
     """Since the iterator was made. Times of the workers are summed over all of them."""
 
     engine: str
-    workers: int
+    workers: int  # at most
+    at_work: int  # of them, now: as many as help
     seconds: float
     batches: int
     examples: int
@@ -60,7 +61,7 @@ class Measured:
         work = self.read_s + self.decode_s + self.augment_s or 1.0
         shares = ", ".join(f"{name} {getattr(self, f'{name}_s') / work:.0%}" for name in ("read", "decode", "augment"))
         lines = [
-            f"{self.examples:,} examples in {self.seconds:.1f} s, {rate:.1f} each second; {self.engine}, {self.workers} workers",
+            f"{self.examples:,} examples in {self.seconds:.1f} s, {rate:.1f} each second; {self.engine}, {self.at_work} workers",
             f"of the workers' time: {shares}; the training waited {self.wait_s:.1f} s for batches",
             f"{self.ready_batches} of at most {self.most_ready_batches} batches ready, {self.held_bytes / 2**20:.0f} MiB held",
         ]

@@ -121,6 +121,7 @@ class Batches:
         return Measured(
             engine=self._settings.engine,
             workers=self._settings.thread_count,
+            at_work=self._crew.at_work,
             seconds=time.monotonic() - self._began,
             batches=self._batches,
             examples=tally.examples,

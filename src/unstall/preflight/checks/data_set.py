@@ -4,7 +4,8 @@ What is looked at
 -----------------
 Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
 What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
-boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image.
+boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image. Of
+a data set of its own to score on (`validation`): that it can be read, has classes that are learned, and boxes.
 
 Why it matters
 --------------
@@ -27,6 +28,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from unstall.errors import WrongInput
 from unstall.preflight import remembered
 from unstall.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.preflight.context import Context
@@ -91,12 +93,20 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
     if train < settings.batch_size:
         reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
         return Refuses(reason, "a smaller --batch-size", found)
+    try:
+        scored_on = _of_validation(context)
+    except WrongInput as error:
+        return Refuses(str(error), "--validation with a data set of the same classes, or without it", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
     if _is_too_much(broken, found, settings.most_bad_share):
         return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
-    warnings = [*_of_the_settings(context, train), *([(_named([*broken, *harmed]), cure)] if broken or harmed else [])]
+    warnings = [
+        *_of_the_settings(context, train),
+        *scored_on,
+        *([(_named([*broken, *harmed]), cure)] if broken or harmed else []),
+    ]
     return _with_warnings(said, warnings, found, not_seen)
 
 
@@ -116,6 +126,19 @@ def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share
         if problem["problem"] not in COPED_WITH:
             lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
     return any(count > most_bad(found[what], most_share) for what, count in lost.items())
+
+
+def _of_validation(context: Context) -> list[tuple[str, str]]:
+    """Of its annotations; a path that is wrong is the affair of another check."""
+    from unstall.training.lessons import kept_apart
+
+    if context.data is None:
+        return []
+    apart = kept_apart(context.data.classes, context.settings, context.progress)
+    if apart is None or any(example.count for example in apart.examples):
+        return []
+    said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
+    return [(said, "--validation with boxes, or without it: then some of the images are kept for it")]
 
 
 def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:

@@ -1,0 +1,106 @@
+"""How many threads make examples at once: as many as help, and no more.
+
+Reading, decoding and resizing let go of the interpreter's lock, all else of an example holds it for a tenth of a millisecond or
+two. Threads beyond what is needed mostly queue up for it, and with them the thread that trains: it launches a step by a hundred
+small calls, each of which lets go of the lock and queues up again. So it begins with few. While the training waits, one step more
+or less is tried, and kept if more examples come of it; while hands are idle, one is sent home.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIRST = 3  # hands to begin with
+LADDER = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1024)
+PERIOD_S = 1.0  # between looks, at least
+LEAST_BATCHES = 3  # that were taken in between
+WAITED_SHARE = 0.01  # of the time; a training that waits longer is hungry
+BEHIND_SHARE = 0.5  # of what is to be made ahead: more of it not yet begun, and the training will wait soon
+BETTER = 1.03  # times as many examples as before
+IDLE_HANDS = 1.2  # one can go, and the others are not busy all the time
+IDLE_PERIODS = 3  # in a row
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 10.0, 600.0  # after trials that were in vain, both ways
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Counted from the beginning on."""
+
+    at: float
+    batches: int = 0  # that the training took
+    made: int = 0  # examples
+    waited_s: float = 0.0  # the training, for batches
+    idle_s: float = 0.0  # the hands, all together
+    behind: float = 0.0  # of what is to be made ahead, the share that is not begun; of this moment
+
+
+class Hands:
+    def __init__(self, most: int, at: float) -> None:
+        self.most = most
+        self.count = min(most, FIRST)
+        self._last = Seen(at)
+        self._idle_periods = 0
+        self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
+        self._way = 1  # up the ladder, or down
+        self._in_vain = 0  # ways that did not help, one after the other
+        self._pause_s = FIRST_PAUSE_S
+        self._paused_until = at
+
+    def look(self, seen: Seen) -> int:
+        """How many there should be from now on."""
+        last, seconds = self._last, seen.at - self._last.at
+        if seconds < PERIOD_S or seen.batches - last.batches < LEAST_BATCHES:
+            return self.count
+        self._last = seen
+        rate = (seen.made - last.made) / seconds
+        if (seen.waited_s - last.waited_s) / seconds > WAITED_SHARE or seen.behind > BEHIND_SHARE:
+            self._idle_periods = 0
+            self._feed(seen.at, rate)
+        else:
+            self._rest((seen.idle_s - last.idle_s) / seconds)
+        return self.count
+
+    # --- while the training waits ---
+
+    def _feed(self, now: float, rate: float) -> None:
+        if self._tried is not None:
+            before, rate_before = self._tried
+            self._tried = None
+            if rate < BETTER * rate_before:
+                self.count, rate = before, rate_before
+                self._turn(now)
+            else:
+                self._in_vain, self._pause_s = 0, FIRST_PAUSE_S
+        if now >= self._paused_until:
+            self._try(now, rate)
+
+    def _try(self, now: float, rate: float) -> None:
+        wanted = self._next_rung()
+        if wanted == self.count:
+            self._turn(now)
+            wanted = self._next_rung() if now >= self._paused_until else self.count
+        if wanted != self.count:
+            self._tried = (self.count, rate)
+            self.count = wanted
+
+    def _turn(self, now: float) -> None:
+        """The other way next time; after both in vain, not for a while."""
+        self._way, self._in_vain = -self._way, self._in_vain + 1
+        if self._in_vain >= 2:
+            self._way, self._in_vain = 1, 0
+            self._paused_until = now + self._pause_s
+            self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+
+    def _next_rung(self) -> int:
+        if self._way > 0:
+            return min(self.most, next(rung for rung in LADDER if rung > self.count)) if self.count < self.most else self.count
+        return max((rung for rung in LADDER if rung < self.count), default=self.count)
+
+    # --- while it does not ---
+
+    def _rest(self, idle_hands: float) -> None:
+        self._tried = None  # it helped, or was not needed: then some will be idle
+        self._way, self._in_vain, self._pause_s = 1, 0, FIRST_PAUSE_S
+        self._idle_periods = self._idle_periods + 1 if idle_hands > IDLE_HANDS else 0
+        if self._idle_periods >= IDLE_PERIODS and self.count > 1:
+            self.count, self._idle_periods = self.count - 1, 0
