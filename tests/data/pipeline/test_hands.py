@@ -79,6 +79,24 @@ def test_before_a_few_batches_nothing_is_judged() -> None:
     assert crew.look(Seen(100.0, batches=2, made=4, waited_s=90.0)) == FIRST
 
 
+def test_what_is_made_while_nobody_trains_or_all_is_stopped_says_nothing() -> None:
+    now, crew, counts = Seen(0.0), Hands(3, 0.0), []
+    for tenth in range(1, 3000):
+        stopped_s = 30.0 if tenth % 40 == 0 else 0.0  # now and then, in the midst of a batch
+        made = now.made + round(crowded(crew.count) / 10)
+        now = Seen(now.at + 0.1 + stopped_s, now.batches + 1, made, now.waited_s + 0.1 + stopped_s)
+        counts.append(crew.look(now))
+    assert counts[-1000:].count(3) > 900
+
+
+def test_slow_steps_are_no_gaps() -> None:
+    now, crew = Seen(0.0), Hands(8, 0.0)
+    for _ in range(40):
+        now = Seen(now.at + 20.0, now.batches + 1, now.made + crew.count, now.waited_s + 10.0)
+        crew.look(now)
+    assert crew.count == 8
+
+
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 def test_never_more_than_are_allowed_and_never_none(most: int) -> None:
     assert set(after(100, most, lambda count: 100.0)) <= set(range(1, most + 1))

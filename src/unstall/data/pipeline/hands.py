@@ -8,7 +8,9 @@ or less is tried, and kept if more examples come of it; while hands are idle, on
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from statistics import median
 
 FIRST = 3  # hands to begin with
 LADDER = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1024)
@@ -19,6 +21,8 @@ BEHIND_SHARE = 0.5  # of what is to be made ahead: more of it not yet begun, and
 BETTER = 1.03  # times as many examples as before
 IDLE_HANDS = 1.2  # one can go, and the others are not busy all the time
 IDLE_PERIODS = 3  # in a row
+RECENT = 5  # batches
+GAP_S, GAP_TIMES = 3.0, 10.0  # between two batches, and times as long as usual: nobody trained meanwhile, or all was stopped
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 10.0, 600.0  # after trials that were in vain, both ways
 
 
@@ -38,7 +42,8 @@ class Hands:
     def __init__(self, most: int, at: float) -> None:
         self.most = most
         self.count = min(most, FIRST)
-        self._last = Seen(at)
+        self._last, self._looked_at = Seen(at), at
+        self._recent_s: deque[float] = deque(maxlen=RECENT)  # between two looks
         self._idle_periods = 0
         self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
         self._way = 1  # up the ladder, or down
@@ -48,6 +53,9 @@ class Hands:
 
     def look(self, seen: Seen) -> int:
         """How many there should be from now on."""
+        if self._is_gap(seen.at - self._looked_at):
+            self._begin_anew(seen)
+        self._looked_at = seen.at
         last, seconds = self._last, seen.at - self._last.at
         if seconds < PERIOD_S or seen.batches - last.batches < LEAST_BATCHES:
             return self.count
@@ -59,6 +67,17 @@ class Hands:
         else:
             self._rest((seen.idle_s - last.idle_s) / seconds)
         return self.count
+
+    def _is_gap(self, seconds: float) -> bool:
+        usual = median(self._recent_s) if self._recent_s else seconds
+        self._recent_s.append(seconds)
+        return seconds > GAP_S and seconds > GAP_TIMES * usual
+
+    def _begin_anew(self, seen: Seen) -> None:
+        """A period with a gap in it says nothing, and a trial that it was in is not judged."""
+        self._last = seen
+        if self._tried is not None:
+            self.count, self._tried = self._tried[0], None
 
     # --- while the training waits ---
 
