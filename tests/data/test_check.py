@@ -56,9 +56,9 @@ def test_without_images_and_with_none_there_their_absence_is_no_finding(tmp_path
     assert not check(data, with_images=False).found
 
 
-def test_a_data_set_of_nothing_is_silent() -> None:
+def test_of_nothing_nothing_is_said_but_that_it_is_nothing() -> None:
     assert not examine(checked(), problem_names())
-    assert not examine(checked(example(), classes=()), problem_names())
+    assert set(examine(checked(example(), classes=()), problem_names())) == {"boxes_missing"}
 
 
 def test_no_problem_walks_over_boxes_one_by_one() -> None:

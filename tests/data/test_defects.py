@@ -25,6 +25,7 @@ BRINGS = {
     ("label_map_gaps", "yolo"): {"class_out_of_range", "class_unused"},
 }
 BRINGS_ANYWHERE = {
+    "boxes_missing": {"annotation_empty"},
     "image_16_bit": {"image_grey"},
     "label_map_background": {"class_unused"},
     "label_map_duplicates": {"class_unused"},

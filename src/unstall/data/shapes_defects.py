@@ -96,6 +96,12 @@ def _annotation_empty(draft: Draft) -> str:
     return draft.examples[row].name
 
 
+def _boxes_missing(draft: Draft) -> str:
+    for row in range(len(draft.examples)):
+        _with_boxes(draft, row, [])
+    return ""
+
+
 def _with_boxes(draft: Draft, row: int, rows: list[int]) -> None:
     """Those of its own boxes, in this order."""
     example = draft.examples[row]
@@ -219,6 +225,7 @@ _PREPARED: dict[str, Callable[[Draft], str]] = {
     "box_partly_outside": _to_one_box(lambda box, width, height: (*box[:2], 1.1 * width, box[3])),
     "box_tiny": _to_one_box(lambda box, width, height: (*box[:2], *(box[:2] + 1.5))),
     "box_twice": _box_twice,
+    "boxes_missing": _boxes_missing,
     "class_unused": _class_unused,
     "encodings_mixed": _as_png,
     "image_16_bit": _image_16_bit,
