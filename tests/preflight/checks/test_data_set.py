@@ -174,3 +174,8 @@ def test_data_to_score_on_without_boxes_is_warned_of(tmp_path: Path) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), "annotations": []}))
     found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
     assert isinstance(found, Warns) and "none of the 24 images" in found.reason and "no epoch could be scored" in found.reason
+
+
+def test_a_rate_of_nothing_is_warned_of(tmp_path: Path) -> None:
+    found = look(context(tmp_path, **FEW, rate=0.0))
+    assert isinstance(found, Warns) and "the rate is 0" in found.reason and "--rate" in found.cure
