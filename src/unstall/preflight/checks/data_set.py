@@ -159,7 +159,7 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
 
 def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
     if not settings.rate:
-        return [("the rate is 0: nothing would be learned", "--rate with more than 0, or without it: then the model's recipe has one")]
+        return [("the rate is 0: nothing would be learned", "--rate with more than 0, or without it: the recipe has one")]
     drops = settings.rate_drops_at_epochs
     if settings.schedule != "step" or any(epoch < settings.epochs for epoch in drops):
         return []
