@@ -166,7 +166,11 @@ def test_an_empty_home_has_no_runs_and_says_how_to_start_one(own_home: Path) -> 
 
 @pytest.mark.parametrize("command", ["diagnose", "confirm"])
 @pytest.mark.parametrize("name", ["last", "no-such-run", "../..", "/no/such/folder"])
-def test_a_run_that_is_not_there_is_an_error_of_one_line(command: str, name: str) -> None:
+def test_a_run_that_is_not_there_is_an_error_of_one_line(
+    command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in" / "here").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "in" / "here")  # above it there is nothing, whatever lies around the checkout
     done = call(command, name)
     assert done.returncode == 2
     assert done.stdout == ""
