@@ -68,6 +68,15 @@ def test_an_estimate_grows_with_the_batch_and_knows_remat(detector: object) -> N
     assert estimated(detector, SETTINGS, "evaluation").need < small.need
 
 
+def test_on_cores_more_is_held_and_regions_are_read_all_at_once(detector: object) -> None:
+    assert estimated(detector, SETTINGS, "training", "jax").need > 1.5 * estimated(detector, SETTINGS, "training").need
+    two_stages = build("faster_rcnn_tiny", image_px=IMAGE_PX)
+    few = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
+    on_jax, on_torch = (estimated(two_stages, few, "training", backend) for backend in ("jax", "torch"))
+    regions = 32 * (7 * 2) ** 2 * 32  # readings of an image, of each channel
+    assert on_jax.need - on_torch.need > 2 * regions * 4 * 4
+
+
 @pytest.mark.skipif(not can_compile(for_card=True), reason="the compiler for cards is not installed")
 def test_a_step_is_compiled_for_a_card_that_is_not_here(detector: object) -> None:
     answer = compiled(detector, SETTINGS, "training", devices.cards()["t4"])

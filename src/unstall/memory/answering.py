@@ -50,7 +50,7 @@ def _found(question: Question) -> Answer:
     if question.way == "estimated":
         from unstall.memory.estimating import estimated
 
-        return estimated(detector, settings, question.phase)
+        return estimated(detector, settings, question.phase, "" if question.card else question.backend)
     if question.way == "measured":
         from unstall.backends.measured_memory import measured
 

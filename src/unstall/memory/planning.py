@@ -207,7 +207,7 @@ class _Planner:
 
     def _asked(self, settings: Settings, phase: Phase) -> Answer:
         backend = self.source.backend or self.backend
-        card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card"} else {}
+        card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card", "estimated"} else {}
         if self.is_squeezed:
             card[compiled_memory.GIVEN] = self.limit // GIVEN_STEP * GIVEN_STEP
         return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
