@@ -97,6 +97,10 @@ def test_slow_steps_are_no_gaps() -> None:
     assert crew.count == 8
 
 
+def test_beyond_the_ladder_comes_what_is_allowed() -> None:
+    assert after(30, 5000, lambda count: 100.0 * count)[-1] == 5000
+
+
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 def test_never_more_than_are_allowed_and_never_none(most: int) -> None:
     assert set(after(100, most, lambda count: 100.0)) <= set(range(1, most + 1))

@@ -112,7 +112,7 @@ class Hands:
 
     def _next_rung(self) -> int:
         if self._way > 0:
-            return min(self.most, next(rung for rung in LADDER if rung > self.count)) if self.count < self.most else self.count
+            return min(self.most, next((rung for rung in LADDER if rung > self.count), self.most))
         return max((rung for rung in LADDER if rung < self.count), default=self.count)
 
     # --- while it does not ---

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from unstall.data.checked import Checked, Severity
 from unstall.data.example import Finding, Origin
+from unstall.report.counted import counted
 
 SEVERITY = Severity.BREAKS
 
@@ -36,4 +37,5 @@ def examine(checked: Checked) -> list[Finding]:
     if not data.examples or any(example.count for example in data.examples):
         return []
     origin = Origin(next(iter(data.files), str(data.path)))
-    return [Finding("boxes_missing", f"Expected boxes, found none: {len(data.examples):,} images, and nothing to learn.", origin)]
+    images = counted(len(data.examples), "image")
+    return [Finding("boxes_missing", f"Expected boxes, found none: {images}, and nothing to learn.", origin)]

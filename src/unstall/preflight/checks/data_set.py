@@ -164,7 +164,7 @@ def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
     if settings.schedule != "step" or any(epoch < settings.epochs for epoch in drops):
         return []
     own = sorted({settings.epochs * share // 12 for share in (8, 11)} - {0})  # as the published recipes have it, of 12 epochs
-    when = f"it would after epoch {' and '.join(map(str, drops))}" if drops else "no epoch is named for it"
+    when = f"it would after epoch {' and '.join(map(str, dict.fromkeys(drops)))}" if drops else "no epoch is named for it"
     reason = f"the rate would never drop: {when}, and there is no more than {counted(settings.epochs, 'epoch')}"
     return [(reason, f"--rate-drops-at-epochs {','.join(map(str, own))}" if own else "--schedule cosine")]
 
