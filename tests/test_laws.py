@@ -46,10 +46,21 @@ INSIDE = [
     SOURCE / "runs.py",
     SOURCE / "errors.py",
     SOURCE / "masking.py",
+    SOURCE / "redaction.py",
+    SOURCE / "private_files.py",
     SOURCE / "membership.py",
     SOURCE / "__init__.py",
 ]
-LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking", "unstall.membership")
+LIGHT = (
+    "unstall.journal",
+    "unstall.inside",
+    "unstall.runs",
+    "unstall.errors",
+    "unstall.masking",
+    "unstall.redaction",
+    "unstall.private_files",
+    "unstall.membership",
+)
 LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
 
 

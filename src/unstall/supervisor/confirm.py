@@ -15,7 +15,7 @@ from unstall.errors import WrongInput
 from unstall.journal.events import ExperimentEnded, RunStarted
 from unstall.journal.reader import read_folder
 from unstall.journal.writer import JournalWriter
-from unstall.masking import MASK
+from unstall.redaction import MASK
 from unstall.report.story import tell
 from unstall.runs import RunFolder
 from unstall.supervisor.launch import environment

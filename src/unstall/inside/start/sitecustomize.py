@@ -45,7 +45,8 @@ def _tell_failed(error: Exception) -> None:
     text = f"{type(error).__name__}: {error}"[:500]
     line = json.dumps({"event": "ProbeFailed", "at": time.time(), "probe": "start", "error": text, "disabled": True})
     try:
-        with open(os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl"), "a") as journal:
+        path = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl")
+        with open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600)) as journal:
             journal.write(line + "\n")
     except OSError:  # nowhere to write it
         pass
