@@ -129,7 +129,7 @@ class RunFolder:
 
     def read_story(self) -> dict[str, Any] | None:
         try:
-            story = json.loads(self.story_path.read_text(encoding="utf-8"))
+            story = json.loads(redact_json(self.story_path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
         return story if isinstance(story, dict) else None

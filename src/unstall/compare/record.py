@@ -61,7 +61,7 @@ def keep(folder: RunFolder) -> None:
 
 def _kept(folder: RunFolder) -> dict[str, Any] | None:
     try:
-        plain = json.loads(folder.record_path.read_text(encoding="utf-8"))
+        plain = json.loads(redact_json(folder.record_path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
     if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
 from unstall.private_files import write_private
-from unstall.redaction import redact_json, redact_text
+from unstall.redaction import redact, redact_json
 from unstall.report import dress, text
 from unstall.report.learned import as_data
 from unstall.report.score_text import number
@@ -37,6 +37,7 @@ def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> 
 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
+    story = redact(story)
     worn = dress.of_run() if board is None else dress.of_run_on_board()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
@@ -118,7 +119,7 @@ def _environment() -> Environment:
 
 def _finally(value: object) -> object:
     """What a template is about to write. Only plain texts are touched: markup is ours."""
-    return redact_text(text.without_codes(value)) if type(value) is str else value
+    return text.without_codes(value) if type(value) is str else value
 
 
 def _with_code(words: str) -> Markup:
@@ -127,7 +128,7 @@ def _with_code(words: str) -> Markup:
 
     parts = [
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(redact_text(text.without_codes(words)).split("`"))
+        for number, part in enumerate(text.without_codes(words).split("`"))
     ]
     return Markup("").join(parts)
 
