@@ -294,10 +294,10 @@ def _missing_permission(folder: Path) -> str:
         found = folder.stat()
     except OSError:
         return f"'{folder.parent}', or a folder above it, does not let you in (x)"
-    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {_user(found.st_uid)}"
+    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {user_name(found.st_uid)}"
 
 
-def _user(number: int) -> str:
+def user_name(number: int) -> str:
     import pwd  # not everywhere, and needed only here
 
     try:
