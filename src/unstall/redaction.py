@@ -118,7 +118,9 @@ def redact_json(text: str, indent: int | None = None) -> str:
     """A text of JSON, without secrets; compact unless it is to be indented."""
     if not may_hold_secret(text):
         return text
-    return json.dumps(redact(json.loads(text)), indent=indent, separators=None if indent else (",", ":"))
+    plain = json.loads(text)
+    told = redact(plain)
+    return text if told == plain else json.dumps(told, indent=indent, separators=None if indent else (",", ":"))
 
 
 def _redact_item(name: Any, value: Any) -> Any:
