@@ -5,7 +5,7 @@ the monotonic clock and carry their unit in the name. Fields are plain data (num
 one line of JSON is one event. A reader ignores fields that it does not know and fills missing ones with defaults:
 journals of other versions stay readable.
 
-This module also runs inside the watched program: standard library only, syntax of Python 3.9.
+This module also runs inside the watched program: standard library only, syntax of Python 3.7.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Setting one is a store into mapped memory (under a microsecond, no system call), so it is done at every step, and it is
 still there when the program hangs. Times are CLOCK_MONOTONIC, which all processes of a machine share.
 
-The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.9.
+The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.7.
 """
 
 from __future__ import annotations

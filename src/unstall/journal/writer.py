@@ -6,7 +6,7 @@ dead server must not stop a training. A full disk or a queue that overflows lose
 `EventsLost` as soon as it can write again. A journal that somebody deletes is written again, whole, as soon as its folder
 is there again: the folder itself is not made anew, as the program may have deleted it on purpose.
 
-Standard library only, syntax of Python 3.9: it runs inside the watched program.
+Standard library only, syntax of Python 3.7: it runs inside the watched program.
 """
 
 from __future__ import annotations

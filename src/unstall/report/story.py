@@ -10,6 +10,7 @@ from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.failures import fatal_error, user_line
+from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
@@ -181,10 +182,13 @@ def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
     rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
     told = {row["missing"] for row in rows}
+    failed = probe_failure(journal)
+    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    failed = {(event.missing, event.cure): event for event in failures}
-    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
+    not_sampled = {(event.missing, event.cure): event for event in failures}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()
