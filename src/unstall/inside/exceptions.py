@@ -30,7 +30,7 @@ def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: 
     return ErrorRaised(
         at=time.time(),
         kind=_name(kind),
-        message=str(error)[:LONGEST_MESSAGE],
+        message=_shortened(str(error), LONGEST_MESSAGE),
         frames=traceback_frames(traceback),
         fatal=fatal,
         thread=threading.current_thread().name,
@@ -51,8 +51,13 @@ def _led_to(error: Any) -> list[str]:
         error = getattr(error, "__cause__", None) or getattr(error, "__context__", None)
         if error is None:
             break
-        told.append(f"{_name(type(error))}: {error}"[:LONGEST_LINK])
+        told.append(_shortened(f"{_name(type(error))}: {error}", LONGEST_LINK))
     return told
+
+
+def _shortened(text: str, longest: int) -> str:
+    """The begin and the end: TensorFlow puts what went wrong below a long list of frames."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}\n…\n{text[-longest // 2 :]}"
 
 
 def install(probe: Probe) -> None:

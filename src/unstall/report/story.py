@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
-from unstall.diagnosis.failures import fatal_error, user_line
+from unstall.diagnosis.failures import fatal_error, said, user_line
 from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
@@ -42,7 +42,6 @@ from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
-MOST_LETTERS = 200  # of an error's message in a line
 GOES_ON = frozenset({"stuck", "slow", "training", "running"})  # as far as the journal knows
 
 
@@ -268,14 +267,19 @@ def given_up(journal: Journal) -> dict[str, Any] | None:
 
 
 def failure(journal: Journal) -> dict[str, Any] | None:
-    """The error that ended the program, whether or not a cause is known: its first line, and where the program's own code is."""
+    """The error that ended the program, whether or not a cause is known: its innermost sentence, where the program's own code is,
+    and the whole text."""
     error = fatal_error(journal)
     if error is None:
         return None
-    lines = error.message.strip().splitlines()
-    message = lines[0] if lines else ""
-    short = message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
-    return {"kind": error.kind, "message": short, "where": user_line(error, program_folder(journal))}
+    inner = said(error)
+    return {
+        "kind": inner.kind,
+        "message": inner.message,
+        "where": user_line(error, program_folder(journal)),
+        "raised": error.kind,  # what was raised in the end, where that wraps another
+        "text": error.message,
+    }
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

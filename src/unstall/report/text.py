@@ -133,8 +133,9 @@ def failure_line(failure: dict[str, Any] | None) -> str:
     """KeyError: 'image', at data.py:12 in load"""
     if not failure:
         return ""
-    words = f"{failure['kind']}: {failure['message']}" if failure["message"] else str(failure["kind"])
-    return f"{words}, at {failure['where']}" if failure["where"] else words
+    kind = str(failure["kind"]).rpartition(".")[2]
+    words = f"{kind}: {failure['message']}" if failure["message"] else kind
+    return f"{words.rstrip('.')}, at {failure['where']}" if failure["where"] else words
 
 
 def damaged(story: dict[str, Any]) -> list[str]:
