@@ -7,8 +7,9 @@ from unstall.diagnosis.messages import Said, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.stacks import is_user_file, place, program_folder, where
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
-from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded
+from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.report.counted import counted
 
 JUST_BEFORE_S = 5.0
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
@@ -49,6 +50,19 @@ def user_line(error: ErrorRaised, folder: str) -> str | None:
     if quoted:
         return place(*quoted[-1], folder)
     return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+
+
+def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
+    """How many training steps had ended when the error came; None where steps are not seen, as in most loops of one's own."""
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    if groups:
+        return max(error.step, groups[-1].last + 1)
+    return error.step if error.step >= 0 else None
+
+
+def steps_in_words(made: int | None) -> str:
+    """' 10 steps had ended by then.', with a blank before it; empty where steps are not seen."""
+    return "" if made is None else " No step had ended by then." if not made else f" {counted(made, 'step')} had ended by then."
 
 
 def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:

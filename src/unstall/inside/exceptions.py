@@ -73,6 +73,7 @@ def _hook_errors(probe: Probe) -> None:
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
+            probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
             probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
             probe.shield.call("modules", loaded.tell_once, probe)
             probe.shield.call("files", files_met.tell, probe, traceback)

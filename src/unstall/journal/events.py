@@ -237,7 +237,8 @@ class FileMet(Event):
     """A file that the program had to do with when an error ended it."""
 
     path: str = ""
-    how: str = ""  # open | the name of the variable that holds it
+    how: str = ""  # open | read (what a library that raised the error was reading) | the name of the variable that holds it
+    in_line: bool = False  # the variable stands in a line of the traceback: the call that failed was given this path
 
 
 @dataclass(frozen=True)
