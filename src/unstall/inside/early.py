@@ -87,7 +87,8 @@ class Waiting:
 
     def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         was_waiting = self._armed
-        self.begin()
+        if not issubclass(kind, KeyboardInterrupt):  # Python ends by SIGINT then, unless anything else was run meanwhile (exec)
+            self.begin()
         hook = sys.excepthook if was_waiting and sys.excepthook != self._error else self._excepthook
         hook(kind, error, traceback)
 
