@@ -45,6 +45,8 @@ INSIDE = [
     SOURCE / "runs.py",
     SOURCE / "errors.py",
     SOURCE / "masking.py",
+    SOURCE / "redaction.py",
+    SOURCE / "private_files.py",
     SOURCE / "membership.py",
     SOURCE / "__init__.py",
 ]
@@ -56,7 +58,16 @@ GENERIC_SINCE_3_9 = frozenset({
 NEWER_NAMES = frozenset({
     "removeprefix", "removesuffix", "is_relative_to", "end_lineno", "unparse", "prod", "cached_property", "get_native_id", "fmean",
 })  # fmt: skip
-LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking", "unstall.membership")
+LIGHT = (
+    "unstall.journal",
+    "unstall.inside",
+    "unstall.runs",
+    "unstall.errors",
+    "unstall.masking",
+    "unstall.redaction",
+    "unstall.private_files",
+    "unstall.membership",
+)
 LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
 
 

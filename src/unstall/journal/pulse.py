@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Optional
 
 from unstall.journal.descriptors import check_file_size, standard_numbers_taken
+from unstall.private_files import private_opener
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096
@@ -80,7 +81,7 @@ class Pulse:
         self._set = _DOUBLE.pack_into
 
     def _mapped(self) -> mmap.mmap:
-        with standard_numbers_taken(), open(self.path, "w+b") as file:  # the map keeps a descriptor of its own
+        with standard_numbers_taken(), open(self.path, "w+b", opener=private_opener) as file:  # the map keeps its own
             try:
                 check_file_size(SIZE)
                 allocate(file.fileno(), SIZE)

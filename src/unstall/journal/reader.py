@@ -27,6 +27,7 @@ from unstall.journal.events import (
     WeightsSampled,
     from_plain,
 )
+from unstall.redaction import may_hold_secret, redact
 
 E = TypeVar("E", bound=Event)
 
@@ -127,6 +128,8 @@ class Tail:
 
 def _of_line(line: bytes) -> dict[str, Any]:
     plain = json.loads(line)
+    if may_hold_secret(line.decode("utf-8", "replace")):
+        plain = redact(plain)  # of a journal that was written by an older version, or by something else
     if not isinstance(plain, dict) or not isinstance(plain.get("event"), str):
         raise TypeError("no event")
     return plain

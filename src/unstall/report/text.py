@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from unstall.diagnosis.loops import PROBE_FAILED
 from unstall.errors import WrongInput
+from unstall.redaction import redact_text
 from unstall.report.counted import counted
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ def without_codes(words: str) -> str:
 def cleaned(plain: Any) -> Any:
     """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
     if isinstance(plain, str):
-        return without_codes(plain)
+        return redact_text(without_codes(plain))
     if isinstance(plain, dict):
         return {key: cleaned(value) for key, value in plain.items()}
     return [cleaned(value) for value in plain] if isinstance(plain, list) else plain

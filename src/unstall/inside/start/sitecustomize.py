@@ -84,8 +84,10 @@ def _write(event: "dict[str, Any]") -> None:
     import json
 
     try:
-        with open(os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl"), "a") as journal:
-            journal.write(json.dumps({**event, "at": time.time()}) + "\n")
+        path = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl")
+        line = _redacted(json.dumps({**event, "at": time.time()}))
+        with open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600)) as journal:
+            journal.write(line + "\n")
     except OSError:  # nowhere to write it
         pass
 
@@ -99,6 +101,15 @@ def _run_the_other() -> None:
         sys.modules["sitecustomize"] = this
         if error.name != "sitecustomize":
             raise
+
+
+def _redacted(line: str) -> str:
+    """Without secrets; where that module cannot be loaded either, the reader of the journal sees to it."""
+    try:
+        from unstall.redaction import redact_json
+    except (ImportError, SyntaxError, TypeError):  # an interpreter that is too old for it
+        return line
+    return redact_json(line)
 
 
 def _guarded(function: "Callable[[], None]") -> None:
