@@ -4,7 +4,7 @@ A variable is recorded only if it is on the list of those that can change a trai
 What looks like a secret in a value (a password in a URL, a key of a known form, a long random text) is replaced by dots wherever
 it stands. What is told here is strict: in messages and other texts `redaction.py` leaves more, as they are evidence.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations

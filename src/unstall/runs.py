@@ -6,7 +6,7 @@ its folder must see what it would see alone. Where no folder can be written, a t
 A run that is kept in a bucket (`UNSTALL_HOME` or --out is gs:// or s3://) has a folder on the disk all the same, and a file in it
 that says where its copy goes: the program writes to a disk, and never waits for a network.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -222,7 +222,8 @@ class RunFolder:
     def remove_if_empty(self) -> None:
         """For a run that could not start."""
         try:
-            (self.path / KEPT_IN).unlink(missing_ok=True)
+            if (self.path / KEPT_IN).exists():
+                (self.path / KEPT_IN).unlink()
             self.path.rmdir()
         except OSError:
             return
@@ -238,7 +239,8 @@ def write_whole(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         aside.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        if aside.exists():  # it was not renamed
+            aside.unlink()
 
 
 def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:

@@ -92,13 +92,14 @@ class Probe:
 
     @property
     def pulse(self) -> Optional[Pulse]:
+        """None where the disk has no room for one: then the watcher has to do without."""
         if self._pulse is None:
-            try:
-                self._pulse = Pulse(self.run.pulse_path(self.pid))
-                self.writer.on_brought_back = self._pulse.bring_back
-            except (OSError, ValueError) as error:
-                self.shield.failed("pulse", error)
+            self.shield.call("pulse", self._make_pulse)
         return self._pulse
+
+    def _make_pulse(self) -> None:
+        self._pulse = Pulse(self.run.pulse_path(self.pid))
+        self.writer.on_brought_back = self._pulse.bring_back
 
     # --- phases ---
 

@@ -82,7 +82,7 @@ class Tail:
         kinds = self._kinds
         if kinds is not None:
             lines = [line for line in lines if _kind(line) in kinds]
-        return [event for line in lines if line and (event := self._parse(line)) is not None]
+        return [event for event in map(self._parse, filter(None, lines)) if event is not None]
 
     def skip_to_end(self, but_bytes: int) -> None:
         """Goes on so many bytes before the end of the file, where that is not behind already; there with the next whole line."""

@@ -8,6 +8,7 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from unstall.diagnosis.loops import PROBE_FAILED
 from unstall.errors import WrongInput
 from unstall.redaction import redact_text
 from unstall.report.counted import counted
@@ -94,7 +95,12 @@ def since_last_good(story: dict[str, Any]) -> list[str]:
 
 
 def is_well(story: dict[str, Any]) -> bool:
-    return not story["verdicts"] and not story.get("unread") and story["state"] not in {"failed", "killed", "stuck", "unknown"}
+    is_seen = not story.get("unread") and not _is_seen_from_outside_only(story)
+    return not story["verdicts"] and is_seen and story["state"] not in {"failed", "killed", "stuck", "unknown"}
+
+
+def _is_seen_from_outside_only(story: dict[str, Any]) -> bool:
+    return any(row["missing"].startswith(PROBE_FAILED) for row in story["unknown"])
 
 
 def no_verdict(story: dict[str, Any]) -> str:
@@ -108,6 +114,8 @@ def no_verdict(story: dict[str, Any]) -> str:
     if story["state"] in {"failed", "killed"}:
         told = failure_line(story.get("failure"))
         return f"no cause was found for this end: {told}" if told else "no cause was found for this end"
+    if _is_seen_from_outside_only(story):
+        return "unknown: nothing wrong was found from outside, and the probe inside the program did not run"
     return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
 
 
@@ -126,8 +134,9 @@ def failure_line(failure: dict[str, Any] | None) -> str:
     """KeyError: 'image', at data.py:12 in load"""
     if not failure:
         return ""
-    words = f"{failure['kind']}: {failure['message']}" if failure["message"] else str(failure["kind"])
-    return f"{words}, at {failure['where']}" if failure["where"] else words
+    kind = str(failure["kind"]).rpartition(".")[2]
+    words = f"{kind}: {failure['message']}" if failure["message"] else kind
+    return f"{words.rstrip('.')}, at {failure['where']}" if failure["where"] else words
 
 
 def damaged(story: dict[str, Any]) -> list[str]:

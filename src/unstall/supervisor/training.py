@@ -93,7 +93,7 @@ class Course:
         self.verified: set[int] = set()
         self._is_guest = False
         self.teller = Teller(own, wishes)
-        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()))
+        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = Notice()
         self._machine = remembered.machine()
@@ -123,7 +123,7 @@ class Course:
             return self._writer
         own = self.run.of_worker(who.worker)
         make_private_folder(own.path)
-        return JournalWriter(own.journal_path("watcher", os.getpid()))
+        return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 
     def patient(self, bedside: Bedside) -> Patient:
         cores = len(os.sched_getaffinity(0))

@@ -132,6 +132,7 @@ class Worker:
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             self.company, settings = joined(self.who, settings, self.interruption)
+            self.interruption.leave_last = self.company.leave_last
             start(backend, takes_card=True)
             self.interruption.listen_again()
             from unstall.training.beginning import begin
@@ -178,6 +179,7 @@ class Worker:
         for other workers."""
         if ending == INTERRUPTED:
             self.company.say_left()
+            self.company.leave_last()
         current = probe.current()
         if current is not None:
             probing.ended(current)
