@@ -177,7 +177,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.OwnedIterator, "__init__", make)
+    wrap(getattr(module, "OwnedIterator", None), "__init__", make)
     loop.on_batch.append(fetched)
     loop.on_end.append(ended)
 

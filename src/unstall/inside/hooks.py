@@ -29,6 +29,7 @@ from unstall.inside import (
     numerics,
     own_loop,
     patterns,
+    replicas,
     saving,
     tf_measure,
     tf_pipeline,
@@ -88,6 +89,7 @@ HOOKS: list[tuple[str, Hook]] = [
     ("keras.src.backend.torch.trainer", keras_input.install_torch),
     ("keras.src.models.model", saving.install_model),
     ("tensorflow.python.checkpoint.checkpoint", saving.install_checkpoint),
+    ("tensorflow.python.training.tracking.util", saving.install_checkpoint),  # up to TensorFlow 2.8
     ("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install),
     ("tensorflow.python.data.ops.dataset_autograph", graph_loops.install),
     ("tensorflow.python.data.ops.readers", tf_pipeline.install_readers),
@@ -97,10 +99,12 @@ HOOKS: list[tuple[str, Hook]] = [
     ("tensorflow.python.lib.io.file_io", patterns.install),
     ("tensorflow.python.data.ops.iterator_ops", own_loop.install_iterators),
     ("tensorflow.python.data.ops.iterator_ops", batches.install_iterators),
+    ("tensorflow.python.distribute.mirrored_run", replicas.install),
     ("tensorflow.python.eager.backprop", gradients.install),
     ("tensorflow.python.eager.backprop", weights.install_tape),
     ("tensorflow.python.eager.backprop", guessing.install),
     ("tensorflow.python.eager.polymorphic_function.polymorphic_function", own_loop.install_functions),
+    ("tensorflow.python.eager.def_function", own_loop.install_functions),  # up to TensorFlow 2.8
     ("tensorflow.python.eager.polymorphic_function.eager_function_run", eager.install_switch),
     ("tensorflow.python.eager.polymorphic_function.tracing_compilation", traces.install),
     ("tensorflow.python.eager.polymorphic_function.tracing_compilation", frames.install_traced),

@@ -52,7 +52,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.OwnedIterator, "__init__", make)
+    wrap(getattr(module, "OwnedIterator", None), "__init__", make)
 
 
 class _Followed:
