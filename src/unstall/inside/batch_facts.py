@@ -193,8 +193,8 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
     return facts
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.engine.data_adapter: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """engine.data_adapter of Keras 2: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
     facts = batch_facts_of(probe)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
@@ -205,4 +205,4 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.TensorLikeDataAdapter, "__init__", make)
+    wrap(getattr(module, "TensorLikeDataAdapter", None), "__init__", make)

@@ -242,12 +242,11 @@ class Watch:
         return pythons[0] if pythons else self.pid
 
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
-        if beat is None:
-            since = self._idle_since()
-            silent, phase = time.time() - since, ""
-        else:
-            silent, phase = beat.silent_s(now), beat.phase
-            since = time.time() - silent
+        phase = "" if beat is None else beat.phase
+        since = 0.0 if beat is None else time.time() - beat.silent_s(now)
+        if not _tells_progress(beat):
+            since = max(since, self._idle_since())
+        silent = time.time() - since
         if self._stall is not None:
             moved = since > self._stall.since + 1.0
             if moved:
@@ -299,7 +298,7 @@ class Watch:
             usual_s=limit.usual_s,
             limit_s=limit.busy_s if busy else limit.idle_s,
             waiting_for_input=bool(beat and beat.input_since),
-            sure=beat is not None,
+            sure=_tells_progress(beat),
         )
         self._is_calm = False
         self._stall_samples = 0
@@ -368,3 +367,8 @@ class Watch:
         self.guarded("record", self._recorder.finish)
         self.note(*afterwards.look(self.journal))
         return self.examine()
+
+
+def _tells_progress(beat: Beat | None) -> bool:
+    """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
+    return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})
