@@ -168,6 +168,11 @@ class RunFolder:
         return self.path / "scored-last.json"
 
     @property
+    def split_path(self) -> Path:
+        """Which images are trained on and which are held out, by their names."""
+        return self.path / "split.json"
+
+    @property
     def history_path(self) -> Path:
         return self.path / "history.csv"
 
