@@ -63,7 +63,12 @@ def folder_for(place: str) -> Path:
 
 
 def _state() -> Path:
-    return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+    except RuntimeError:
+        raise WrongInput(
+            "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import time
@@ -51,8 +52,6 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     if not isinstance(original, staticmethod) or hasattr(original.__func__, MARK):
         return
     inner = original.__func__
-
-    import functools
 
     @functools.wraps(inner)
     @unseen
