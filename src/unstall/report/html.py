@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
-from unstall.private_files import write_private
 from unstall.redaction import redact, redact_json
 from unstall.report import dress, text
 from unstall.report.atomic import write_text
