@@ -18,6 +18,7 @@ import time
 os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
+import torch
 
 ready: queue.Queue = queue.Queue(4)
 
@@ -28,11 +29,10 @@ def count() -> None:
 
 
 def load() -> None:
-    for number in range(400):
-        if number == 200:
-            time.sleep(3)
+    for number in range(1000):
+        if number == 500:
+            time.sleep(2)
         ready.put((np.full((32, 8), number % 7, "float32"), np.full((32, 1), number % 2, "float32")))
-        time.sleep(0.02)
 
 
 def batches():
@@ -41,11 +41,12 @@ def batches():
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # the machine is shared
     threading.Thread(target=count, name="counter", daemon=True).start()
     threading.Thread(target=load, name="loader", daemon=True).start()
-    model = keras.Sequential([keras.layers.Rescaling(1 / 7), keras.layers.Dense(1)])
+    model = keras.Sequential([keras.layers.Rescaling(1 / 7), keras.layers.Dense(256, "relu"), keras.layers.Dense(256, "relu"), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(0.01), "mse")
-    model.fit(batches(), steps_per_epoch=100, epochs=4, verbose=2)
+    model.fit(batches(), steps_per_epoch=250, epochs=4, verbose=2)
 
 
 if __name__ == "__main__":
