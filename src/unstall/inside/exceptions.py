@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 import warnings
-from typing import Any
+from typing import Any, Optional
 
 from unstall.inside import device_facts, error_batch, files_met, loaded
-from unstall.inside.places import traceback_frames
+from unstall.inside.places import is_user_code, traceback_frames
 from unstall.inside.probe import Probe
 from unstall.inside.unseen import without_ours
 from unstall.journal.events import ErrorRaised, WarningShown
@@ -24,9 +24,12 @@ LONGEST_MESSAGE = 4000
 MOST_WARNINGS = 200
 LONGEST_CHAIN = 4
 LONGEST_LINK = 1000
+MOST_NAMES = 200
 
 
-def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: Any, fatal: bool) -> ErrorRaised:
+def error_event(
+    probe: Probe, kind: type[BaseException], error: Any, traceback: Any, fatal: bool, names: Optional[list[str]] = None
+) -> ErrorRaised:
     return ErrorRaised(
         at=time.time(),
         kind=_name(kind),
@@ -37,7 +40,19 @@ def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: 
         phase=probe.phase,
         step=probe.train.done if probe.fit_depth else -1,
         chain=_led_to(error),
+        names=names or [],
     )
+
+
+def _names_used(traceback: Any) -> list[str]:
+    """What the program's own functions in a traceback use: a queue that their thread filled is among it."""
+    names: dict[str, None] = {}
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_code(code):
+            names.update(dict.fromkeys([*code.co_names, *code.co_varnames, *code.co_freevars]))
+        traceback = traceback.tb_next
+    return list(names)[:MOST_NAMES]
 
 
 def _name(kind: type[BaseException]) -> str:
@@ -97,7 +112,8 @@ def _hook_thread_errors(probe: Probe) -> None:
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:
             event = (probe, args.exc_type, args.exc_value, args.exc_traceback, False)
-            probe.shield.call("thread errors", lambda: probe.emit(error_event(*event)))
+            names = probe.shield.call("thread names", _names_used, args.exc_traceback)
+            probe.shield.call("thread errors", lambda: probe.emit(error_event(*event, names=names)))
         before(args)
 
     threading.excepthook = excepthook

@@ -233,11 +233,12 @@ class ErrorRaised(Event):
     kind: str = ""  # class name, with module when not a builtin
     message: str = ""
     frames: list[Frame] = field(default_factory=list)  # innermost first
-    fatal: bool = False  # it reached the top and ended the program (or its thread)
+    fatal: bool = False  # it reached the top and ended the program; of a thread that it ended, this is False
     thread: str = ""
     phase: str = ""
     step: int = -1
     chain: list[str] = field(default_factory=list)  # "kind: message" of the errors that led to it, the nearest first
+    names: list[str] = field(default_factory=list)  # of a thread that it ended: what the program's own functions in it use
 
 
 @dataclass(frozen=True)

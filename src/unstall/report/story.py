@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.failures import fatal_error, said, user_line
 from unstall.diagnosis.loops import probe_failure
@@ -65,6 +66,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "numerics": numerics(journal),
         "ended": _ended(journal),
         "failure": failure(journal),
+        "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
         "repairs": repairs(journal),
         "given_up": given_up(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
@@ -285,6 +287,11 @@ def failure(journal: Journal) -> dict[str, Any] | None:
         "raised": error.kind,  # what was raised in the end, where that wraps another
         "text": error.message,
     }
+
+
+def _dead(journal: Journal, folder: str) -> list[DeadThread]:
+    stall = current_stall(journal)
+    return dead_threads(journal, stall, folder) if stall is not None else []
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

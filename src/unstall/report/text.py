@@ -108,7 +108,8 @@ def _is_seen_from_outside_only(story: dict[str, Any]) -> bool:
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
     if story["state"] == "stuck":
-        return "no cause was found for this stall"
+        threads = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
+        return f"no cause was found for this stall; {threads}" if threads else "no cause was found for this stall"
     if story["state"] == "unknown":
         return "none: nothing says how it is"
     if known := _known_end(story):

@@ -56,7 +56,7 @@ def test_found_where_a_lock_came_locked_into_the_child_and_nothing_else_is_named
     verdict = fork_deadlock.examine(journal)
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:38"
-    assert "a lock that was taken when it was forked" in verdict.summary
+    assert "which most likely was taken when it was forked" in verdict.summary
     assert [finding.cause for finding in diagnose(journal).findings] == ["fork_deadlock"]
 
 

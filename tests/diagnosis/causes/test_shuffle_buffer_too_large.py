@@ -56,7 +56,7 @@ def test_found_after_the_kill_and_names_it() -> None:
     verdict = shuffle_buffer_too_large.examine(run(shuffle(4_096, element_bytes=MIB, elements=5_000), 150 * MIB, *KILLED))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
-    assert "killed the program while it filled" in verdict.summary
+    assert "The kernel killed the program, and no step was seen to end before that" in verdict.summary
 
 
 def test_found_after_the_kill_where_elements_differ_in_size() -> None:

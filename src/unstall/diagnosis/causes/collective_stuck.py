@@ -32,7 +32,8 @@ import re
 from unstall.crew.crew import Crew, Member, named, numbered
 from unstall.crew.places import GONE, Doing, Place, places_of
 from unstall.diagnosis import clusters
-from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
+from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.stacks import program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
@@ -66,14 +67,13 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
-    users = [frame for frame in error.frames if is_user_file(frame["file"])]
     line = next((text for text in error.message.splitlines() if _ERRORS.search(text)), error.message)[:200]
     return Found(
         Certainty.CERTAIN,
         f"A collective operation waited for a process that did not take part, until its time was over: {line}",
         (Evidence(f"the program ended with {error.kind}", line, None, (error,)),),
         _DO,
-        where(users[0], program_folder(journal)) if users else None,
+        user_line(error, program_folder(journal)),
     )
 
 
@@ -112,7 +112,8 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
     idle = stall.idleness()
     evidence += [*([idle] if idle else []), stall.lateness()]
     who = clusters.who(journal)
-    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, and one does not."
+    lacking = "and one does not" if absent else "and which has not come to its end"
+    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
         summary + tale + who,

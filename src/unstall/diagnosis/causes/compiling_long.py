@@ -169,17 +169,17 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
     at = f", called at {place}" if place else ""
     when = "took" if _is_over(journal, streak) else "has taken"
     samples = tuple(look.sample for look in streak)
+    steps = ", and no step has ended" if journal.last(FitBegan) is not None else ""  # else steps are not seen
     evidence = [
         Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
-        Evidence(f"it used {cpu:.0f} s of CPU time meanwhile, and no step has ended", cpu, LEAST_CPU_S, _hosts(journal, streak)),
+        Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, LEAST_CPU_S, _hosts(journal, streak)),
     ]
     if doing == _TRACING and inner is not None and inner != place:
         evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,
         summary=(
-            f"The program is {doing}, which {when} {seconds:.0f} s{at}. It is slow, not stuck: the first step comes when "
-            "that is done."
+            f"The program is {doing}, which {when} {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
         ),
         evidence=tuple(evidence),
         do=(

@@ -121,7 +121,7 @@ def _holder(database: dict[str, Any], pid: int) -> str:
     if holder == pid:
         return "another connection of this same process"
     if holder is None:
-        return "a process of another container"
+        return "a process that is not seen from here (of another container, say)"
     return f"process {holder} ({command})" if command else f"process {holder}"
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, texts, unseen_end, user_line
+from unstall.diagnosis.failures import fatal_error, first_line, texts, unseen_end, user_line
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
@@ -53,7 +53,7 @@ def examine(journal: Journal) -> Verdict:
 def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]) -> Found:
     saved = journal.last(CheckpointSaved)
     where = user_line(error, program_folder(journal))
-    evidence = [Evidence(f"the error that ended it: {said.splitlines()[-1].strip()[:200]}", said[:500], None, (error,))]
+    evidence = [Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,))]
     disk = full[-1] if full else None
     if disk is not None:
         room = f"{disk.free_bytes / 2**20:.1f} MiB of {disk.total_bytes / 2**20:,.0f} MiB are free on {disk.mount}"
@@ -67,7 +67,7 @@ def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]
         evidence=tuple(evidence),
         do=(
             "make room, keep fewer checkpoints, or write them to another disk",
-            "delete the torn file before you go on from a checkpoint",
+            "before you go on from a checkpoint, see that it is whole: the file that was being written may be cut off",
         ),
         where=where,
         effect=Effect.STOPS,

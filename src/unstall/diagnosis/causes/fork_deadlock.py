@@ -119,7 +119,7 @@ def forked_at(thread: ThreadStack) -> Frame | None:
 
 def _awaited(waits_in: str) -> str:
     if waits_in == "a lock":
-        return "a lock that was taken when it was forked"
+        return "a lock, which most likely was taken when it was forked"
     return f"threads{'' if waits_in == 'native code' else f' of {waits_in}'} that were not forked with it"
 
 

@@ -25,6 +25,7 @@ training: download or cache the files first.
 
 from __future__ import annotations
 
+from unstall.diagnosis.dead_threads import beside
 from unstall.diagnosis.stacks import CALLBACKS, frames_called_by, program_folder, user_frames, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -144,6 +145,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], wh
     idle = stall.idleness()
     if idle:
         evidence.insert(1, idle)
+    evidence += beside(journal, stall, still, folder)
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
         summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",

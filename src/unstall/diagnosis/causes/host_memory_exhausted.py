@@ -139,9 +139,9 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
     error, stall = _last_error(journal), current_stall(journal)
     then, place = "", None
     if error is not None and worker_died(error):
-        then, place = " The training ended because of it.", user_line(error, program_folder(journal))
+        then, place = " The program ended with an error that says so.", user_line(error, program_folder(journal))
     elif stall is not None and stall.samples:
-        then = " The training waits for what that worker had to do, in vain."
+        then = " The training stands still."
         place = _innermost_place(journal, stall.samples)
     return Found(
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,

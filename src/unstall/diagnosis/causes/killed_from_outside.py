@@ -114,7 +114,9 @@ def _found(journal: Journal, ended: ProcessEnded, name: str, certainty: Certaint
     began = journal.last(TrainingBegan)
     before = began.from_step if began is not None else 0  # of a training of ours that goes on
     was_doing = f" It last told of step {before + steps.last + 1:,}." if steps else ""
-    evidence = [Evidence(f"the program ended by {name}, and had not sent it to itself", name, None, (ended,)), *more]
+    is_inside = journal.first(ProgramStarted) is not None  # else a signal that it sends to itself is not seen
+    itself = ", and was not seen to send it to itself" if is_inside else ""
+    evidence = [Evidence(f"the program ended by {name}{itself}", name, None, (ended,)), *more]
     if steps:
         moving: Event = steps
         evidence.append(
@@ -122,7 +124,7 @@ def _found(journal: Journal, ended: ProcessEnded, name: str, certainty: Certaint
         )
     return Found(
         certainty,
-        f"Another process ended the program with {name}.{was_doing} Nothing was wrong with it.",
+        f"The program was ended by {name}, which Unstall did not send.{was_doing} No fault of its own was seen.",
         tuple(evidence),
         (
             "look in the log of the scheduler, the container or the machine for who ended it and why",

@@ -26,6 +26,7 @@ lock a threading.RLock or move the call out of the `with`. Never acquire without
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
+from unstall.diagnosis.dead_threads import dead_threads
 from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
 from unstall.diagnosis.stacks import program_folder, where
 from unstall.diagnosis.stalls import Stall, idle_stall
@@ -60,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
         _ring(stall, waiting, folder)
         or _twice(stall, waiting, folder)
         or _held_by_a_waiting_thread(stall, waiting, folder)
-        or _left_behind(stall, waiting, folder)
+        or _left_behind(journal, stall, waiting, folder)
     )
 
 
@@ -146,7 +147,7 @@ def _held_up(stall: Stall, waiter: Waiter, holding: Holding, words: str, folder:
     )
 
 
-def _left_behind(stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
+def _left_behind(journal: Journal, stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
     """Nobody's stack shows that it holds the lock: it was taken and not given back."""
     for waiter in sorted(waiting, key=_distance_from_training):
         if not waiter.wants or holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
@@ -156,7 +157,11 @@ def _left_behind(stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
             Certainty.LIKELY,
             f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread is in code that holds it."
             " Most likely it was taken and not given back.",
-            (_evidence(f"it stands at {place} ({_count(waiter)})", waiter), *_state(stall)),
+            (
+                _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
+                *_state(stall),
+                *[dead.evidence for dead in dead_threads(journal, stall, folder)[:2] if waiter.still.is_main],
+            ),
             (f"take {_wanted(waiter)} only by `with`, so that an error gives it back too",),
             place,
         )

@@ -135,7 +135,7 @@ def _of_emptiness(journal: Journal) -> Verdict:
     file, _, number = (pattern.where or "").rpartition(":")
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"No file matches {pattern.pattern}, so the data set was empty and the program ended without a single step.",
+        summary=f"No file matches {pattern.pattern}, so the data set was empty. The program ended, and no step was seen.",
         evidence=(
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
             Evidence("the data set ended before its first batch", 0, 1, tuple(empty[-1:])),

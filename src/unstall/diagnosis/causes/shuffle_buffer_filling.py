@@ -127,7 +127,7 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
         left = (fill.target - fill.shuffle.buffered) / speed
         summary = (
             f"The shuffle{place} is filling its buffer: {fill.shuffle.buffered:,} of {fill.target:,} elements after "
-            f"{fill.seconds:.0f} s. The first step comes when it is full, in about {_time(left)}. It is slow, not stuck."
+            f"{fill.seconds:.0f} s. The next batch comes when it is full, in about {_time(left)}. It is slow, not stuck."
         )
     evidence = [
         Evidence(f"the buffer grows by {speed:,.0f} elements a second; no batch has come out yet", speed, None, fill.events),

@@ -75,7 +75,7 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("samples of the host's memory")
     fillings = [found for stage in stages if (found := _filling(journal, stage)) is not None]
     if not fillings:
-        return Clear("steps have ended since the buffers were made: they are full, and fit")
+        return Clear("steps have ended since the buffers were made, or the buffers are small")
     filling = max(fillings, key=lambda each: (each.planned_bytes or 0, each.kept))
     kill = memory_kill(journal)
     killed = kill is not None and kill.is_main
@@ -125,7 +125,7 @@ def _found(journal: Journal, filling: Filling, kill: MemoryKill | None, died: bo
     at = f" at {place}" if place else ""
     planned, free = filling.planned_bytes, filling.free_bytes
     needs = f" need {size(planned)}" if planned is not None else " need more"
-    then = " The kernel killed the program while it filled." if kill else ""
+    then = " The kernel killed the program, and no step was seen to end before that." if kill else ""
     sure = died or filling.grown_bytes >= SURE_SHARE * free
     return Found(
         certainty=Certainty.CERTAIN if sure and planned is not None else Certainty.LIKELY,
@@ -156,7 +156,7 @@ def _evidence(filling: Filling, kill: MemoryKill | None) -> list[Evidence]:
         found.append(Evidence(claim, filling.planned_bytes, filling.free_bytes, (filling.stage,)))
     else:
         found.append(Evidence(f"the buffer keeps {filling.kept:,} elements", filling.kept, None, (filling.stage,)))
-    grown = f"memory has grown by {size(filling.grown_bytes)} in {seconds:.0f} s, and no step has ended since the buffer was made"
+    grown = f"memory has grown by {size(filling.grown_bytes)} in {seconds:.0f} s, and no step was seen to end since"
     found.append(Evidence(grown, filling.grown_bytes, filling.free_bytes, filling.hosts))
     events: list[Event] = [event for event in (kill.spoke, kill.counted) if event is not None] if kill else []
     if events:

@@ -96,7 +96,7 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The program needs {needs} of memory{limit}: the kernel swaps it to the disk and back, "
-        f"{size(rate)} a second, and the steps wait for that.",
+        f"{size(rate)} a second, and the program waits for that.",
         evidence=tuple(evidence),
         do=(
             "use less memory: smaller batches and buffers, fewer workers, data read piece by piece",

@@ -32,7 +32,8 @@ import re
 from unstall.crew.crew import Crew, Member, named, numbered
 from unstall.crew.places import GONE, Doing, Place, places_of, silent_s
 from unstall.diagnosis import clusters
-from unstall.diagnosis.stacks import is_user_file, program_folder, user_frames, where
+from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.stacks import program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, SignalSent
@@ -101,7 +102,7 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
         )
     return Found(
         Certainty.CERTAIN if stall.seconds >= SURE_AFTER_S else Certainty.LIKELY,
-        f"The program waits at {place} for the other processes of {name}.{of_how_many} One of them has not come.",
+        f"The program waits at {place} for the other processes of {name}.{of_how_many} Not all of them have come.",
         tuple(evidence),
         (*_DO, clusters.TOGETHER) if clusters.who(journal) else _DO,
         place,
@@ -115,8 +116,7 @@ def _not_connected(connections: list[dict[str, object]], workers: list[str]) -> 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
     folder = program_folder(journal)
-    users = [frame for frame in error.frames if is_user_file(frame["file"])]
-    place = where(users[0], folder) if users else None
+    place = user_line(error, folder)
     line = next((text for text in error.message.splitlines() if _ERRORS.search(text)), error.message.splitlines()[0])
     return Found(
         Certainty.CERTAIN,

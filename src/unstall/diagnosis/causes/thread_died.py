@@ -1,0 +1,90 @@
+"""A thread of the program ended with an error, and the training waits for what it would have done.
+
+What it is
+----------
+A thread that loads batches, or does other work for the training, raises an error that nobody catches. Python prints a
+traceback and ends that thread; the rest of the program goes on. Whoever waits for its work, at a queue or an event, then waits
+for ever.
+
+How we know
+-----------
+The program stands still and uses next to no CPU. The training, or its input, waits for a queue, an event, a future or a
+thread. A thread ended with an error within the last minute before that, and the code in which it ended uses what is waited for,
+by the same name.
+
+When this is wrong
+------------------
+Two objects of one name are not told apart. Where other threads fill the same queue, and are slow, the one that died is not
+why; the verdict is then only likely.
+
+What to do
+----------
+Mend the error that the thread ended with. Let a thread that fails say so: catch the error, put it into the queue and raise it
+where the batches are taken, or use concurrent.futures, which raises it for you.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.causes.generator_blocked import input_frames
+from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, waited_for
+from unstall.diagnosis.stacks import program_folder, user_frames, where
+from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.reader import Journal
+
+EXPLAINS = ("generator_blocked", "callback_blocked", "input_starved")
+
+
+def examine(journal: Journal) -> Verdict:
+    stall = idle_stall(journal)
+    if not isinstance(stall, Stall):
+        return stall
+    folder = program_folder(journal)
+    dead = dead_threads(journal, stall, folder)
+    if not dead:
+        return Clear("no thread ended with an error before it stood still")
+    for still in stall.still():
+        if not _matters(still) or waits_for(still.thread, still.call) not in FOR_A_THREAD:
+            continue
+        name = waited_for(stall, still)
+        one = next((each for each in dead if name is not None and name in each.error.names), None)
+        if one is not None and name is not None:
+            return _found(stall, still, one, name, folder)
+    return Clear("nothing waits for what a thread that ended would have done, as far as is seen")
+
+
+def _matters(still: Still) -> bool:
+    """Whether the training can be waiting for this thread."""
+    return still.is_main and (still.thread["name"] == "MainThread" or bool(input_frames(still.thread)))
+
+
+def _found(stall: Stall, still: Still, dead: DeadThread, name: str, folder: str) -> Found:
+    place = where(user_frames(still.thread)[0], folder)
+    words, count = waits_for(still.thread, still.call), len(still.samples)
+    evidence = [
+        dead.evidence,
+        Evidence(f"the code in which it ended uses `{name}`", name, None, (dead.error,)),
+        Evidence(f"at {place} the program waits for {words}, `{name}` ({count} of {count} samples)", place, None, still.samples),
+        *[each for each in (stall.idleness(), stall.lateness()) if each is not None],
+    ]
+    return Found(
+        certainty=Certainty.LIKELY if _others(still) else Certainty.CERTAIN,
+        summary=f"Thread {dead.words}. The program waits for `{name}` at {place}, which that thread used.",
+        evidence=tuple(evidence),
+        do=(
+            "mend the error that the thread ended with",
+            "let a failing thread say so: catch the error there, put it into the queue and raise it where the batches are taken",
+            "or use concurrent.futures, whose result() raises the error of a thread",
+        ),
+        where=dead.where or place,
+    )
+
+
+def _others(still: Still) -> bool:
+    """Whether another thread of the program lives that may do the same work."""
+    threads = still.samples[-1].threads
+    return any(
+        thread["id"] != still.thread["id"] and thread["name"] != "MainThread" and user_frames(thread) and not input_frames(thread)
+        for thread in threads
+    )

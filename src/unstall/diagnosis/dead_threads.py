@@ -1,0 +1,78 @@
+"""Threads of the program that ended with an error, shortly before it stood still or while it did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from unstall.diagnosis.failures import said, user_line
+from unstall.diagnosis.stacks import user_frames
+from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.verdict import Evidence
+from unstall.diagnosis.waits import waits_for
+from unstall.journal.events import ErrorRaised
+from unstall.journal.reader import Journal
+
+NEAR_S = 60.0  # before the last progress: what a thread has made may last for a while
+FOR_A_THREAD = (
+    "a queue",
+    "a future",
+    "a thread to end",
+    "an event that another thread must set",
+    "another thread",
+)  # what a thread of the same process has to do
+_WAITED_FOR = re.compile(r"(?P<name>\w+)\.(?:get|wait|wait_for|result|join)\b")
+
+
+@dataclass(frozen=True)
+class DeadThread:
+    error: ErrorRaised
+    before_s: float  # the last progress; below 0: after it
+    folder: str
+
+    @property
+    def name(self) -> str:
+        return self.error.thread
+
+    @property
+    def where(self) -> str | None:
+        return user_line(self.error, self.folder)
+
+    @property
+    def words(self) -> str:
+        """Loader-1 ended with ValueError: no label, at loader.py:31, 1 s before the last progress"""
+        at = f", at {self.where}" if self.where else ""
+        way = "before" if self.before_s >= 0 else "after"
+        apart = abs(self.before_s)
+        when = f"{apart:.0f} s {way} the last progress" if apart >= 1 else "within a second of the last progress"
+        return f"{self.name} ended with {said(self.error).line.rstrip('.')}{at}, {when}"
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(f"thread {self.words}", self.name, None, (self.error,))
+
+
+def dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread]:
+    """The newest first."""
+    since, until = stall.began.since, stall.began.since + stall.seconds
+    errors = [
+        error
+        for error in journal.of(ErrorRaised)
+        if not error.fatal and error.thread not in {"", "MainThread"} and since - NEAR_S <= error.at <= until
+    ]
+    return [DeadThread(error, since - error.at, folder) for error in reversed(errors)]
+
+
+def beside(journal: Journal, stall: Stall, still: Still, folder: str) -> list[Evidence]:
+    """The dead threads as evidence, where a thread waits for what another thread would do."""
+    if not still.is_main or waits_for(still.thread, still.call) not in FOR_A_THREAD:
+        return []
+    return [dead.evidence for dead in dead_threads(journal, stall, folder)[:2]]
+
+
+def waited_for(stall: Stall, still: Still) -> str | None:
+    """The name, in the line at which the thread stands, of what it waits for: `ready` in `batch = ready.get()`."""
+    frames = user_frames(still.thread)
+    source = stall.source(frames[0]["file"], frames[0]["line"]) if frames else None
+    match = _WAITED_FOR.search(source.text) if source is not None else None
+    return match["name"] if match else None
