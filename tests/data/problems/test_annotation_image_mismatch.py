@@ -56,7 +56,9 @@ def test_annotations_that_are_copies_keep_their_images_and_so_does_a_conversion(
         ("Annotations/b.xml", 2),
         ("Annotations/c.xml", 2),
     ]
-    convert(folder, tmp_path / "coco", "coco")
+    (folder / "JPEGImages" / "d.jpg").write_bytes(photo(seed=9))  # that no annotation is of: it is said, and not written
+    assert convert(folder, tmp_path / "coco", "coco").as_plain()["images_without_annotation"] == 1
+    (folder / "JPEGImages" / "d.jpg").unlink()
     written = {path.name: path.read_bytes() for path in (tmp_path / "coco").rglob("*.jpg")}
     assert written == {path.name: path.read_bytes() for path in (folder / "JPEGImages").iterdir()}
 
