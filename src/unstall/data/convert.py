@@ -11,6 +11,7 @@ from typing import Any
 
 from unstall.data import formats
 from unstall.data.example import DataSet
+from unstall.data.reading import IMAGE_ENDINGS
 from unstall.errors import WrongInput
 from unstall.report.progress import Progress
 from unstall.storage import is_bucket
@@ -35,6 +36,7 @@ class Written:
             "classes": list(self.data.classes),
             "splits": {split: len(rows) for split, rows in self.data.splits().items()},
             "lost": self.lost,
+            "images_without_annotation": _left_out(self.data),
             "findings": _counts(self.data),
         }
 
@@ -92,6 +94,13 @@ def refuse_taken(target: Path) -> None:
         raise WrongInput(f"'{target}' is there, and is no folder. Expected a new or an empty folder.")
     if target.is_dir() and any(target.iterdir()):
         raise WrongInput(f"'{target}' is not empty. Expected a new or an empty folder: nothing is written over.")
+
+
+def _left_out(data: DataSet) -> int:
+    """Images that no annotation is of, in a format where they are then no examples: they are not written."""
+    names = {example.name for example in data.examples}
+    missing = [finding for finding in data.findings if finding.problem == "annotation_missing" and finding.example not in names]
+    return sum(Path(finding.origin.file).suffix.lower() in IMAGE_ENDINGS for finding in missing)
 
 
 def _counts(data: DataSet) -> dict[str, int]:

@@ -12,7 +12,7 @@ import os
 import struct
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from unstall.data import jpeg
 from unstall.data.checked import ImageFacts
 from unstall.data.example import Example, ImageSource
 from unstall.storage.bucket_path import BucketPath
@@ -39,15 +40,7 @@ _KINDS = (
     (b"MM\x00*", "tiff"),
 )
 _ORIENTATION = 0x0112  # the EXIF tag
-_PROGRESSIVE = 0xC2  # the marker of such a JPEG
 BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
-_HARMLESS = (
-    "extraneous bytes",
-    "Invalid SOS parameters",
-    "Unknown Adobe color transform",
-    "unknown JFIF revision",
-    "bad ICC marker",
-)
 _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK": "CMYK"}
 
 Grey = npt.NDArray[np.uint8]
@@ -140,40 +133,19 @@ def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
     """Small, with what is wrong; None where nothing can be made of it."""
     import simplejpeg
 
-    small = {"colorspace": "GRAY", "fastdct": True, "min_width": THUMBNAIL[0], "min_height": THUMBNAIL[1]}
+    small = {**jpeg.IN_GREY, "min_width": THUMBNAIL[0], "min_height": THUMBNAIL[1]}
     try:
         return simplejpeg.decode_jpeg(data, **small)[..., 0], ""
     except ValueError as error:
         said = _plain(error)
-    if "Premature end of JPEG" in said and not _is_progressive(data) and _decodes(data + b"\xff\xd9", small):
-        return simplejpeg.decode_jpeg(data, strict=False, **small)[
-            ..., 0
-        ], ""  # only the end mark is missing: every line is there
+    whole = jpeg.with_end_mark(data) if jpeg.ENDS_EARLY in said else None
+    if whole is not None:
+        return simplejpeg.decode_jpeg(whole, strict=False, **small)[..., 0], ""
     try:
         grey = simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0]
     except ValueError as error:
         return None, _plain(error)
-    return grey, said if _is_damage(said) else ""
-
-
-def _decodes(data: bytes, how: dict[str, Any]) -> bool:
-    import simplejpeg
-
-    try:
-        simplejpeg.decode_jpeg(data, **how)
-    except ValueError as error:
-        return not _is_damage(str(error))
-    return True
-
-
-def _is_damage(warning: str) -> bool:
-    """libjpeg warns of much that every decoder passes over: odd parameters, unknown revisions, bytes too many."""
-    return not any(harmless in warning for harmless in _HARMLESS)
-
-
-def _is_progressive(data: bytes) -> bool:
-    """Then every line is there in outline long before the end, and its end mark alone tells that it is whole."""
-    return any(marker == _PROGRESSIVE for marker, _, _ in _markers(data))
+    return grey, said if jpeg.is_damage(said) else ""
 
 
 def _plain(error: Exception) -> str:
@@ -188,21 +160,10 @@ def turn_of(data: bytes) -> int:
 
 def exif_of(data: bytes) -> tuple[int, int, bytes] | None:
     """Start, end and content of a JPEG's EXIF part."""
-    for marker, start, end in _markers(data):
+    for marker, start, end in jpeg.markers(data):
         if marker == 0xE1 and data[start + 4 : start + 10] == b"Exif\x00\x00":
             return start, end, data[start + 4 : end]
     return None
-
-
-def _markers(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Kind, start and end of each part of a JPEG before its picture data."""
-    place = 2
-    while place + 4 <= len(data) and data[place] == 0xFF:
-        marker, length = data[place + 1], int.from_bytes(data[place + 2 : place + 4], "big")
-        if marker in (0xDA, 0xD9) or length < 2:
-            return
-        yield marker, place, place + 2 + length
-        place += 2 + length
 
 
 def orientation_of(exif: bytes) -> int:

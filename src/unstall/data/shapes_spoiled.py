@@ -163,7 +163,17 @@ def _pbtxt(old: str, new: str) -> Spoil:
     return _edited("label_map.pbtxt", lambda text: text.replace(old, new))
 
 
+def _names_another_image(out: Path, number: int) -> str:
+    """As an annotation that was made from a copy of another."""
+    path = _chosen(out, "Annotations/*.xml", number)
+    other = next(each for each in sorted((out / "JPEGImages").iterdir()) if each.stem != path.stem)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(_between("<filename>", "</filename>", other.name)(text), encoding="utf-8")
+    return _relative(path, out)
+
+
 SPOILED: dict[str, dict[str, Spoil]] = {
+    "annotation_image_mismatch": {"voc": _names_another_image},
     "annotation_missing": {"voc": _removed("Annotations/*.xml")},
     "annotation_unparsable": {
         "coco": _coco_box(bbox=[10, "twenty", 30, 40]),

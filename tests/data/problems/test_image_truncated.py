@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.data.checking import found, photo, seen
+from unstall.data.images import look_at_bytes
+from unstall.data.pipeline import decoding
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
@@ -45,3 +48,20 @@ def test_odd_parameters_that_every_decoder_passes_over_are_none(tmp_path: Path) 
     end = scan + 2 + int.from_bytes(data[scan + 2 : scan + 4], "big")
     data[end - 3 : end] = b"\x00\x00\x00"  # spectral selection 0 to 0 in place of 0 to 63
     assert not found("image_truncated", seen(tmp_path, bytes(data)))
+
+
+@pytest.mark.parametrize("how", [{}, {"progressive": True}, {"mode": "L"}, {"mode": "CMYK"}])
+def test_what_stops_a_training_is_found_and_what_is_not_found_is_whole(how: dict[str, object]) -> None:
+    whole = photo(size=(320, 240), **how)  # type: ignore[arg-type]
+    facts = decoding.look(whole, 10**6)
+    pixels = decoding.decode(whole, facts, 1)
+    passed = set()
+    for cut in (1, 2, 3, 4, 7, 20, 100, len(whole) // 2):
+        try:
+            decoded = decoding.decode(whole[:-cut], facts, 1)
+        except decoding.UNREADABLE:
+            assert look_at_bytes(whole[:-cut]).is_truncated, cut
+        else:
+            assert not look_at_bytes(whole[:-cut]).error and np.array_equal(decoded, pixels), cut
+            passed.add(cut)
+    assert passed == (set() if "progressive" in how else {1, 2})  # of a progressive one nothing tells that it is whole

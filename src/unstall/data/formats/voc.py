@@ -15,7 +15,8 @@ one data set.
 What is read
 ------------
 <filename>, <size>, and of each <object> its <name>, <bndbox>, <difficult> and <truncated>. The image is the file that
-<filename> names, else the one that is named like the XML file; <path>, which is of another machine, is passed over. Splits are
+<filename> names, else the one that is named like the XML file; where both are there and differ, the one that is named like the
+XML file, as torchvision takes it, which is said. <path>, which is of another machine, is passed over. Splits are
 the lists in `ImageSets/Main`: train, val, test, or trainval where there is nothing else; without lists, the folders of these
 names. An image of two lists is read once for each.
 Classes are in the order of `labels.txt`, `classes.txt` or a label map (.pbtxt), where there is one, else in alphabetical order.
@@ -36,7 +37,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -45,7 +46,7 @@ from unstall.data import class_lists, other_formats, xml_lines
 from unstall.data.columns import example as make_example
 from unstall.data.columns import with_header_size
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.folder import Folder, Resolved
+from unstall.data.folder import Folder
 from unstall.data.reading import (
     IMAGE_ENDINGS,
     SPLITS,
@@ -53,7 +54,6 @@ from unstall.data.reading import (
     Notes,
     Unparsable,
     asked_of,
-    find_in,
     first_bytes,
     lines_of,
     quoted,
@@ -61,6 +61,7 @@ from unstall.data.reading import (
     read_text,
     split_name,
 )
+from unstall.data.voc_images import NamedImages
 from unstall.data.writing import Writing, annotated_size, tidy
 from unstall.data.xml_lines import MOST_XML_BYTES, Element
 from unstall.errors import WrongInput
@@ -74,7 +75,6 @@ CLASS_LISTS = ("labels.txt", "classes.txt", "label_map.pbtxt", "labelmap.pbtxt")
 LOOKED_AT_FILES = 20  # XML files of a folder, to recognise it
 NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|[+-]?(nan|inf(inity)?)", re.IGNORECASE)
 MOST_TAG = 40  # characters of an element's name in a message
-IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_ENDINGS - {".jpg", ".jpeg", ".png"}))
 UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML cannot hold
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
@@ -98,6 +98,7 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
     reader.read_classes(labels)
     for part in parts:
         reader.read_part(part)
+    reader.note_shared_images()
     reader.notes.stop_if_nothing_was_read(len(reader.examples), path)
     return reader.data_set()
 
@@ -158,6 +159,7 @@ class _Reader:
         self.notes = Notes()
         self.examples: list[Example] = []
         self._names = Names()
+        self._images = NamedImages(folder, self.notes)
         self._progress, self._total, self._done = progress, total, 0
         self._listed: tuple[list[str], list[int]] | None = None  # classes, where a file lists them
         self._indexes: dict[str, int] = {}
@@ -186,6 +188,9 @@ class _Reader:
             self.examples = [replace(example, classes=order[example.classes]) for example in self.examples]
         findings, files = tuple(self.notes.findings), tuple(self._files)
         return DataSet(self.folder.root, "voc", tuple(classes), tuple(numbers), self.examples, findings, files)
+
+    def note_shared_images(self) -> None:
+        self._images.note_shared()
 
     def read_part(self, part: _Part) -> None:
         with expecting(self.folder.root, (asked_of(self.folder.root / file, MOST_XML_BYTES) for file in part.annotations)):
@@ -244,7 +249,7 @@ class _Reader:
                     self.notes.add("annotation_missing", f"The image {quoted(image)} has no annotation.", Origin(image), image)
 
     def _add_example(self, part: _Part, file: str, key: str, root: Element, splits: list[str], used: set[str]) -> None:
-        resolved, wanted = self._image(part, file, key, root)
+        resolved, wanted = self._images.of(part.image_folders, file, key, root)
         used.add(resolved.path)
         source = ImageSource(self.folder.root / resolved.path) if resolved.path else None
         objects = self._objects(root, file, wanted)
@@ -267,30 +272,6 @@ class _Reader:
             self.examples.append(with_header_size(made, source) if source and not (width and height) else made)
         if not objects and root.find("object") is None:
             self.notes.add("annotation_empty", "No box is marked in this image.", Origin(file), wanted)
-
-    def _image(self, part: _Part, file: str, key: str, root: Element) -> tuple[Resolved, str]:
-        """The image, and the name of the example: as the annotation gives it, where that is right."""
-        said = root.text_of("filename")
-        named = root.find("filename")
-        origin = Origin(file, named.line if named else None, "filename")
-        first = find_in(self.folder, part.image_folders, said) if said else Resolved("", "missing")
-        if first.how == "found":
-            return first, said
-        if first.how == "foreign":
-            name = PurePosixPath(first.path).name
-            self.notes.add_unresolved(first, said, origin, name)
-            return first, name
-        if first.how == "climbs":
-            self.notes.add_unresolved(first, said, origin, key)
-        stem = posixpath.basename(key)
-        for ending in (*IMAGE_ORDER, *(ending.upper() for ending in IMAGE_ORDER)):
-            for name in dict.fromkeys((key + ending, stem + ending)):
-                by_key = find_in(self.folder, part.image_folders, name)
-                if by_key.how == "found":
-                    return by_key, PurePosixPath(by_key.path).name
-        if first.how != "climbs":
-            self.notes.add_unresolved(first, said or key, origin, said or key)
-        return (first, said) if first.how == "case" else (Resolved("", "missing"), said or key)
 
     def _objects(self, root: Element, file: str, example: str) -> list[_Object]:
         objects = []

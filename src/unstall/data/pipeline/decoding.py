@@ -2,7 +2,8 @@
 
 JPEGs go through simplejpeg (libjpeg-turbo): it writes straight into the batch, decodes at 1/2, 1/4 or 1/8, lets go of the
 interpreter's lock and refuses damaged data, where OpenCV gives a half-grey image and a line on stderr. Everything else, and
-every JPEG it refuses, goes through Pillow, which knows all modes and tells a truncated image from one with a harmless blemish.
+every JPEG it refuses, goes through Pillow, which knows all modes and tells a truncated image from one with a harmless blemish;
+one that lacks nothing but its end mark gets it (`data/jpeg.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unstall.data import jpeg
 from unstall.data.example import ImageSource
 from unstall.data.turns import AS_STORED, Size, seen_turn, turned, turned_size
 from unstall.errors import WrongInput
@@ -102,9 +104,9 @@ def decode(encoded: Encoded, facts: Facts, reduction: int, into: Pixels | None =
         try:
             pixels: Pixels = simplejpeg.decode_jpeg(encoded, "RGB", min_height=shape[0], min_width=shape[1], buffer=into)
         except ValueError:
-            pixels = _by_pillow(encoded)  # slower, and the better judge
+            pixels = _patiently(encoded)  # slower, and the better judge
     else:
-        pixels = _by_pillow(encoded)
+        pixels = _patiently(encoded)
     if reduction > 1 and pixels.shape == (facts.height, facts.width, 3):
         pixels = np.asarray(cv2.resize(pixels, (shape[1], shape[0]), interpolation=cv2.INTER_AREA), np.uint8)
     if pixels.shape != shape:
@@ -128,6 +130,17 @@ def _opened(encoded: Encoded) -> Image.Image:
         return Image.open(io.BytesIO(encoded))
     except UnidentifiedImageError:  # whose message names an object in memory
         raise ValueError(f"it is no image that can be read; it begins with {bytes(encoded[:12])!r}") from None
+
+
+def _patiently(encoded: Encoded) -> Pixels:
+    """A JPEG that lacks its end mark alone is whole, as `unstall data check` says, too. Pillow calls it truncated."""
+    try:
+        return _by_pillow(encoded)
+    except OSError:
+        whole = jpeg.with_end_mark(bytes(encoded)) if encoded[:2] == b"\xff\xd8" else None
+        if whole is None:
+            raise
+        return _by_pillow(whole)
 
 
 def _by_pillow(encoded: Encoded) -> Pixels:

@@ -12,8 +12,8 @@ boxes around nothing.
 
 How we know
 -----------
-Every image is decoded to its end. A JPEG that lacks only its end mark, or holds a few bytes too many, is whole and is not
-named.
+Every image is decoded to its end, as `unstall train` does. A JPEG that lacks only its end mark, or holds a few bytes too many, is
+whole: it is not named, and `unstall train` learns from it. (Pillow alone refuses one without its end mark.)
 
 When this is wrong
 ------------------
