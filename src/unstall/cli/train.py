@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     "--json",
     "json_target",
     metavar="PATH",
-    help="Write how it went as JSON at the end; '-' is standard output, and nothing else is printed there.",
+    help="Write how it went as JSON when a verdict is reached, after each change, and at the end. '-' is standard output, only at"
+    " the end, and nothing else is printed there.",
 )
 @setting_options
 def command(

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unstall import runs
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import weights_file
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
+from unstall.private_files import write_whole
 from unstall.runs import RunFolder
 from unstall.settings import Settings
 from unstall.training import pictures, trained_on
@@ -41,7 +41,7 @@ class Results:
         """With its score, which is plain data."""
         self._keep_weights(self._run.best_weights_path)
         text = json.dumps(finite(score), indent=1) + "\n"
-        self._keep(SCORE, lambda: runs.write_whole(self._run.score_path, text))
+        self._keep(SCORE, lambda: write_whole(self._run.score_path, text))
 
     def keep_last(self) -> None:
         self._keep_weights(self._run.last_weights_path)

@@ -20,7 +20,8 @@ from unstall.data.example import DataSet, Example, ImageSource
 from unstall.detectors.weights.description import description_of
 from unstall.detectors.weights.reading import read
 from unstall.errors import WrongInput
-from unstall.runs import RunFolder, write_whole
+from unstall.private_files import write_whole
+from unstall.runs import RunFolder
 from unstall.settings import Settings
 from unstall.storage import is_bucket
 from unstall.training.lessons import Lessons
