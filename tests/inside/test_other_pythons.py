@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import textwrap
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.interpreters import FOUND
 from tests.programs import UNSTALL, write
 from unstall.journal.events import ErrorRaised, ProbeFailed, ProgramEnded, ProgramStarted, StepsEnded
 from unstall.journal.reader import read_folder
@@ -19,20 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 OLDEST = (3, 7)  # the oldest Python in which the probe works
 
 
-def pythons() -> dict[tuple[int, ...], str]:
-    """The interpreters on this machine, by their version."""
-    found = {}
-    for path in [*Path("/usr/bin").glob("python3.*"), *Path.home().glob(".pyenv/versions/3.*/bin/python")]:
-        if not re.fullmatch(r"python(3\.\d+)?", path.name):
-            continue
-        show = [str(path), "-c", "import sys; print(*sys.version_info[:2])"]
-        done = subprocess.run(show, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            found[tuple(int(part) for part in done.stdout.split())] = str(path)
-    return dict(sorted(found.items()))
-
-
-ALL = pythons()
+ALL = {tuple(int(part) for part in version.split(".")): path for version, path in FOUND.items()}
 each_python = pytest.mark.parametrize("python", [path for version, path in ALL.items() if version >= OLDEST])
 each_too_old = pytest.mark.parametrize("python", [path for version, path in ALL.items() if version < OLDEST])
 

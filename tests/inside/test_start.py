@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import ErrorRaised, FitEnded, ProbeFailed, SignalRaised
+from unstall.journal.events import ErrorRaised, FitEnded, FrameworkLoaded, ProbeFailed, SignalRaised
 from unstall.journal.reader import read_folder
 
 INSIDE = Path(__file__).parents[2] / "src" / "unstall" / "inside"
@@ -245,3 +245,11 @@ def test_no_secret_is_written_without_the_probe_either(tmp_path: Path, own_home:
     (run,) = own_home.iterdir()
     assert read_folder(run).of(ErrorRaised)
     assert not [file for file in run.rglob("*") if file.is_file() and b"hunter2-of-mine" in file.read_bytes()]
+
+
+@pytest.mark.jax
+def test_the_framework_whose_import_switches_the_probe_on_is_told(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, "import jax\nprint(jax.__spec__.loader is jax.__loader__, type(jax.__loader__).__name__)\n")
+    assert run_watched(program) == run_bare(program)
+    (run,) = own_home.iterdir()
+    assert [event.name for event in read_folder(run).of(FrameworkLoaded)] == ["jax"]

@@ -79,7 +79,8 @@ def _backend() -> str:
 
 def _tensorflow_devices() -> tuple[list[str], Optional[bool]]:
     tf = sys.modules["tensorflow"]
-    return [device.device_type.lower() for device in tf.config.get_visible_devices()], bool(tf.test.is_built_with_cuda())
+    config = tf.config if hasattr(tf.config, "get_visible_devices") else tf.config.experimental  # up to TensorFlow 2.0
+    return [device.device_type.lower() for device in config.get_visible_devices()], bool(tf.test.is_built_with_cuda())
 
 
 def _jax_devices() -> tuple[list[str], Optional[bool]]:

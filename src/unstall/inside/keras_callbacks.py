@@ -70,8 +70,11 @@ class _Follower:
         }
         for name, (before, after) in hooks.items():
             wrap(callback_list, name, self._around(f"keras {name}", before, after))
-        for name, of_epoch in (("on_epoch_begin", self.epoch_begin), ("on_epoch_end", self.epoch_end)):
-            wrap(callback_list, name, self._around_epoch(name, of_epoch))
+        wrap(callback_list, "on_epoch_begin", self._around_epoch("on_epoch_begin", self.epoch_begin))
+        if self.is_mean:
+            wrap(callback_list, "on_epoch_end", self._around_epoch("on_epoch_end", self.epoch_end))
+        else:  # a callback of Keras's own writes the means of the epoch into its logs
+            wrap(callback_list, "on_epoch_end", self._around("keras on_epoch_end", self.epoch_steps_ended, self.epoch_end))
         if not hasattr(callback_list, "on_train_batch_begin"):  # Keras 2.2
             wrap(callback_list, "on_batch_begin", self._batch_begin())
             wrap(callback_list, "on_batch_end", self._batch_end())
@@ -220,6 +223,10 @@ class _Follower:
         self.settle()
         self.losses.clear()
         self.probe.epoch_began(int(epoch))
+
+    def epoch_steps_ended(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
+        self.settle()
+        self.probe.train.flush(time.monotonic(), *self.losses.read())
 
     def epoch_end(self, callbacks: Any, epoch: int, logs: Any = None) -> None:
         self.settle()

@@ -21,7 +21,7 @@ from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
 from unstall.inside.weak import Weak
-from unstall.inside.weight_values import Values
+from unstall.inside.weight_values import Values, are_readable
 from unstall.journal.events import ModelDescribed, WeightsSampled
 
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
@@ -74,7 +74,7 @@ class Numerics:
         self._reset(model)
         self._optimizer = optimizer
         if getattr(model, "built", True):
-            self._values.choose(list(model.trainable_variables))
+            self._values.choose(list(model.trainable_variables) if are_readable() else [])
             self._baseline()
 
     def asked_for(self, variables: list[Any]) -> None:
@@ -110,7 +110,7 @@ class Numerics:
 
     def step_ended(self, model: Any, done: int) -> bool:
         """Whether the next step is wanted too, as the second of a pair."""
-        if done == 1 and model is not None and not self._values.names:
+        if done == 1 and model is not None and not self._values.names and are_readable():
             self._values.choose(list(model.trainable_variables))  # built by its first step
         if not self._values.names:
             return False  # nobody has shown it what is trained

@@ -177,6 +177,11 @@ def _spread(pairs: list[Any], most: int) -> list[Any]:
     return [pairs[round(index * step)] for index in range(most)]
 
 
+def are_readable() -> bool:
+    """Whether the values of weights can be read: not in TensorFlow 1, where only a session could."""
+    return not str(getattr(sys.modules.get("tensorflow"), "__version__", "")).startswith("1.")
+
+
 def _squares(optimizer: Any, step: int) -> tuple[Any, float]:
     """Running means of squared gradients, if the optimizer keeps them, and what they are to be divided by."""
     slots = next(filter(None, (getattr(optimizer, name, None) for name in _SLOTS)), None)

@@ -25,6 +25,7 @@ from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
 from unstall.inside.unseen import unseen
+from unstall.inside.weight_values import are_readable
 from unstall.journal.events import LoopSeen
 
 SMALL = 65_536  # elements; larger variables are read only if there is no smaller one
@@ -94,6 +95,8 @@ class Weights:
     def _describe(self, model: Any) -> None:
         """What of a model is trainable. One that is built by its first step is described after it."""
         self._is_described = True
+        if not are_readable():
+            return
         variables = list(model.trainable_variables)
         optimizer = getattr(model, "optimizer", None)
         self._optimizer_reference = None if optimizer is None else weakref.ref(optimizer)

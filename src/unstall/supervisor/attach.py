@@ -185,7 +185,7 @@ def _phase(looks: list[Event]) -> str:
     thread = main_thread(sample) if sample else None
     for frame in thread["frames"] if thread else []:
         if "keras" in frame["file"]:
-            name = frame["function"].rsplit(".", 1)[-1]
+            name = frame["function"].rsplit(".", 1)[-1].removesuffix("_generator")  # Keras 2 had both
             if name in {"fit", "evaluate", "predict"}:
                 return {"fit": "train", "evaluate": "validate", "predict": "predict"}[name]
     return ""

@@ -43,6 +43,15 @@ def test_found_without_a_reason_says_how_to_find_it() -> None:
     assert "jax_debug_nans" in verdict.do[0]
 
 
+def test_inputs_are_said_to_be_finite_only_where_some_were_looked_at() -> None:
+    unseen = loss_not_finite.examine(run(model(), broke(3), not_finite(first=3)))
+    seen = loss_not_finite.examine(run(model(), broke(3), not_finite(first=3), batch(array())))
+    assert isinstance(unseen, Found) and isinstance(seen, Found)
+    assert "The inputs were not looked at; where it comes from was not seen." in unseen.summary
+    assert "see that the inputs are finite: numpy.isfinite" in unseen.do
+    assert "The inputs that were looked at are finite; where it comes from was not seen." in seen.summary
+
+
 def test_clear_when_a_metric_is_nan_but_the_loss_is_not() -> None:
     assert isinstance(loss_not_finite.examine(run(model(), falling())), Clear)
 

@@ -191,21 +191,23 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
             run.fit.where,
             _CLEAN,
         )
+    has_looked = bool(fed(run, "x"))
+    inputs = "The inputs that were looked at are finite" if has_looked else "The inputs were not looked at"
     places = run.model.get("risky") or []
     if places:
         first = places[0]
         return (
-            f"The inputs that were looked at are finite. {first['what'].capitalize()} at {short(run.journal, first['where'])}"
-            " has no floor under it.",
+            f"{inputs}. {first['what'].capitalize()} at {short(run.journal, first['where'])} has no floor under it.",
             first["where"],
             ("put a floor under it: log(maximum(x, 1e-7)), sqrt(maximum(x, 1e-7)), x / maximum(count, 1)", stop),
         )
     own = next((loss.get("where") for loss in run.model.get("losses") or [] if loss.get("where")), None)
     nearest = own or run.model.get("asked_at") or run.fit.where
+    look = () if has_looked else ("see that the inputs are finite: numpy.isfinite",)
     return (
-        "The inputs that were looked at are finite; where it comes from was not seen.",
+        f"{inputs}; where it comes from was not seen.",
         nearest,
-        (stop, "try a tenth of the learning rate"),
+        (stop, *look, "try a tenth of the learning rate"),
     )
 
 
