@@ -31,7 +31,7 @@ def test_of_variables_only_those_of_the_list_are_recorded_and_none_that_speaks_o
 
 def test_what_can_change_a_training_is_recorded_as_it_is() -> None:
     good = {
-        "CUDA_VISIBLE_DEVICES": "0,1",
+        "CUDA_VISIBLE_DEVICES": "0,1,GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "TF_GPU_ALLOCATOR": "cuda_malloc_async",
         "XLA_FLAGS": "--xla_gpu_autotune_level=2 --xla_force_host_platform_device_count=8",
         "XLA_PYTHON_CLIENT_MEM_FRACTION": ".9",

@@ -43,7 +43,8 @@ _SECRET_LAST_WORDS = frozenset({"token", "pass", "auth", "pat", "signature", "ds
 _BEFORE_KEY = frozenset({"api", "access", "private", "secret", "signing", "ssh", "account", "sas", "encryption", "auth"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_KNOWN_FORMS = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")  # a UUID is an API key of some services
+# A UUID is an API key of some services; that of a card is its name.
+_KNOWN_FORMS = re.compile(r"(?<!GPU-)(?<!MIG-)[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?P<between>['\"]?\s*[=:]\s*['\"]?)(?P<value>[^\s,;'\"}\])]+)")
 _HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
 _LONG = re.compile(r"[A-Za-z0-9+/=_-]{20,}")

@@ -220,10 +220,11 @@ def register_command(arguments: Sequence[str]) -> None:
     _register(found)
 
 
-def refresh_from_environment() -> None:
-    """At most about once a second; a dictionary that another thread changes meanwhile is read the next time."""
+def refresh_from_environment(is_urgent: bool = False) -> None:
+    """At most about once a second, unless a message is about to be written: it may hold what was set a moment ago. A dictionary
+    that another thread changes meanwhile is read the next time."""
     now = time.monotonic()
-    if now < _Known.refresh_at:
+    if now < _Known.refresh_at and not is_urgent:
         return
     _Known.refresh_at = now + REFRESH_INTERVAL_S
     try:

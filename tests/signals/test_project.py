@@ -49,6 +49,27 @@ def test_text_files_on_the_command_line_are_kept_and_data_is_not(tmp_path: Path)
     assert set(sources.files) == {"train.py", "a.yaml", "b.json"}
 
 
+def test_other_files_that_the_command_line_names_are_known_by_their_size_and_hash(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        {"train.py": "", "a.csv": "1,2\n", "settings.py": "rate = 1\n", "large.json": "x" * (project.LARGEST_NAMED_BYTES + 1)},
+    )
+    large = tmp_path / "w.h5"
+    large.write_bytes(bytes(3 * project.HASHED_BYTES))
+    command = ("python", "train.py", "a.csv", "--more=large.json", "w.h5", "settings.py", "missing.csv", str(tmp_path), "--lr")
+    before = read(tmp_path, command=command)
+    assert set(before.files) == {"train.py", "settings.py"}
+    assert {name: each["size_bytes"] for name, each in before.named_files.items()} == {
+        "a.csv": 4, "large.json": project.LARGEST_NAMED_BYTES + 1, "w.h5": 3 * project.HASHED_BYTES,
+    }  # fmt: skip
+    assert read(tmp_path, command=command).named_files == before.named_files
+    (tmp_path / "a.csv").write_text("1,3\n")
+    large.write_bytes(bytes(3 * project.HASHED_BYTES - 1) + b"1")
+    after = read(tmp_path, command=command).named_files
+    changed = {name for name, each in after.items() if each["sha256"] != before.named_files[name]["sha256"]}
+    assert changed == {"a.csv", "w.h5"}
+
+
 def test_a_folder_of_pythonpath_belongs_to_the_project_and_installed_packages_do_not(tmp_path: Path) -> None:
     written(
         tmp_path,

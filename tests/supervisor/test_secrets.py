@@ -13,25 +13,30 @@ from tests.programs import UNSTALL, write
 
 # Each is in a place of its own, and is named by it.
 PROGRAM = """
-import logging, os, subprocess, sys, time, warnings
+import logging, os, pathlib, subprocess, sys, time, warnings
 import torch
 warnings.warn("cannot reach https://somebody:inWarningUrl9@hub.example/x?token=inWarningQuery9")
 logging.getLogger("tensorflow").warning("Authorization: Bearer inLogLine99")
 logging.getLogger("absl").warning("logged in with %s", os.environ["MY_SERVICE_TOKEN"])
 os.environ["LATE_API_KEY"] = "set-by-the-program-9"
 child = subprocess.Popen([sys.executable, "-c", "input()", "--password", "inChild9", "--url=https://a:inChildUrl9@h/x"], stdin=-1)
-time.sleep(1.1)
 def wait():
-    time.sleep(12); password = "inSourceLine9"
+    began = time.monotonic()
+    while time.monotonic() - began < 100 and not was_looked_at():
+        time.sleep(2); password = "inSourceLine9"
+def was_looked_at():
+    written = b"".join(path.read_bytes() for path in pathlib.Path(os.environ["UNSTALL_RUN"]).glob("events-*"))
+    return b"ChildSeen" in written and b"SourceRead" in written
 wait()
 child.communicate(b"")
+os.environ["LATEST_API_KEY"] = "set-at-the-last-moment-9"
 try:
-    raise ValueError("access_key: inChain9")
+    raise ValueError("access_key: inChain9 " + os.environ["LATEST_API_KEY"])
 except ValueError:
     raise RuntimeError("login failed: api_key='inError9', " + os.environ["LATE_API_KEY"] + " " + sys.argv[2] + " AKIAIOSFODNN7EXAMPLE")
 """
 HELD = (
-    "inWarningUrl9", "inWarningQuery9", "inLogLine99", "svc-t0ken-123456", "set-by-the-program-9", "inChild9", "inChildUrl9",
+    "inWarningUrl9", "inWarningQuery9", "inLogLine99", "svc-t0ken-123456", "set-by-the-program-9", "set-at-the-last-moment-9", "inChild9", "inChildUrl9",
     "inSourceLine9", "inChain9", "inError9", "inOption99", "AKIAIOSFODNN7EXAMPLE",
 )  # fmt: skip
 

@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any, Optional
 
 from unstall.journal.descriptors import check_file_size, content, identity, is_removed, out_of_the_way
-from unstall.journal.events import Event, EventsLost, to_plain
+from unstall.journal.events import ErrorRaised, Event, EventsLost, WarningShown, to_plain
 from unstall.private_files import FILE_MODE
 from unstall.redaction import redact_json, refresh_from_environment
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000
+MESSAGES = (ErrorRaised, WarningShown)  # texts of the program, and few
 MOST_KEPT = 2000  # of the events that were lost, the newest
 RETRY_AFTER_ERROR_S = 1.0
 REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "afs"})
@@ -36,7 +37,7 @@ REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "
 
 def encode(event: Event) -> bytes:
     """One line, without secrets. Not-finite numbers become null: JSON has no word for them."""
-    refresh_from_environment()
+    refresh_from_environment(is_urgent=isinstance(event, MESSAGES))
     plain = to_plain(event)
     try:
         text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
