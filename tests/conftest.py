@@ -35,3 +35,9 @@ def no_probe_stays() -> Iterator[None]:
     left, is_on = probe.current(), probe.current() is not None
     probe.set_current(None)
     assert not is_on, f"a probe is still on, of {left.run.path if left else ''}: expected probe.set_current(None) at the end"
+
+
+@pytest.fixture(autouse=True)
+def journals_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a writer of the test's own process: on a busy machine a slow write would move the next ones into a thread."""
+    monkeypatch.setattr("unstall.journal.writer.SLOW_WRITE_S", 60.0)

@@ -5,15 +5,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.supervisor.test_secrets import modes_of
 from unstall import runs
-from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, TrainingBegan
+from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, StepsEnded, TrainingBegan, TrainingEnded
 from unstall.journal.reader import FolderTail, Journal
 from unstall.settings import Settings, as_plain
+from unstall.supervisor.alone import alone_with
 
 SUPERVISE = """
 import sys
@@ -57,3 +60,35 @@ def test_a_training_that_is_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     assert last is not None and last.step == TINY.epochs * first.steps_per_epoch
     assert run.last_weights_path.exists()
     assert modes_of(run.path) == {}  # checkpoints, weights, journals, the page: readable by their owner alone
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["running", "stopped"])
+def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tmp_path: Path) -> None:
+    """Nobody would watch it; and it would keep the lock of the run, and the card."""
+    settings = replace(TINY, epochs=1000, checkpoint_every_steps=1000, most_repairs=0)
+    run = runs.create("train")
+    run.write_settings(as_plain(settings), are_given=True)
+    run.write_settings(as_plain(settings))
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen([sys.executable, "-c", SUPERVISE, str(run.path)], env=env, stdout=subprocess.DEVNULL) as supervisor:
+        seen, tail = Journal(), FolderTail(run.path)
+        while not seen.of(StepsEnded) and supervisor.poll() is None:
+            seen.extend(tail.read())
+            time.sleep(0.02)
+        started = seen.last(RunStarted)
+        assert started is not None
+        worker = psutil.Process(started.pid)
+        if is_stopped:
+            worker.suspend()
+        supervisor.kill()
+    try:
+        assert not psutil.wait_procs([worker], timeout=120)[1]
+    finally:
+        if worker.is_running():
+            worker.kill()
+    seen.extend(tail.read())
+    ended, saved = seen.last(TrainingEnded), seen.last(CheckpointCompleted)
+    assert ended is not None and saved is not None and (ended.ending, ended.step) == ("interrupted", saved.step)
+    with alone_with(run):
+        pass  # whoever resumes it may

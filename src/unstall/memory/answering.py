@@ -1,8 +1,8 @@
 """The process that answers what a step needs: a question in each line of its input, an answer in each of its output.
 
-    python -m unstall.memory.answering
+    python -m unstall.memory.answering PROCESS
 
-What libraries print goes nowhere: the output is for answers alone.
+What libraries print goes nowhere: the output is for answers alone. It ends with the process that asks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.errors import UnstallError
 from unstall.memory.needs import Answer, Question
+from unstall.training.parentage import die_with_parent
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
+    die_with_parent(int(sys.argv[1]))
     out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

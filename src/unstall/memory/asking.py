@@ -16,6 +16,7 @@ from typing import IO, Any
 from unstall.errors import UnstallError
 from unstall.memory import remembered
 from unstall.memory.needs import Answer, Question
+from unstall.process_tree import kill_tree
 
 MOST_S = 1800.0  # for one answer; the largest detector is compiled in minutes
 
@@ -97,7 +98,7 @@ class Asking:
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     stream.close()
-            self._process.terminate()
+            kill_tree(self._process.pid)  # it has nothing to save, and may be in a compiler, or stopped, and hear of nothing else
             self._process.wait()
             self._process = None
 
@@ -116,7 +117,7 @@ def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
         env |= compiled_memory.ON_THE_CARD
     elif question.way != "measured":
         env |= compiled_memory.environment(bool(question.card))  # a card that is there is not touched
-    command = [sys.executable, "-m", "unstall.memory.answering"]
+    command = [sys.executable, "-m", "unstall.memory.answering", str(os.getpid())]
     return subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
     )  # fmt: skip

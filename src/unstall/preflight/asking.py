@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from unstall.preflight.answers import Unknown, as_plain
 from unstall.preflight.registry import check_names, quick_names
+from unstall.process_tree import kill_tree
 from unstall.report.progress import Progress
 from unstall.settings import Settings
 from unstall.settings import as_plain as settings_as_plain
@@ -50,7 +51,7 @@ def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str
             lines = Lines(read_end)
             answers, is_silent = _listen(lines, question["checks"], progress)
         finally:
-            child.kill()
+            kill_tree(child.pid)  # a plan of memory, say, is made by a process of its own
             child.wait()
             os.close(read_end)
         if len(answers) < len(question["checks"]):

@@ -36,6 +36,7 @@ from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain
 from unstall.supervisor.ward import Ward
 from unstall.supervisor.watch import TICK_S
 from unstall.training import endings
+from unstall.training.parentage import SUPERVISOR
 
 WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do
@@ -112,7 +113,7 @@ class Course:
         own = self.run.of_worker(who.worker)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
-        variables = who.as_environment()
+        variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
         launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
         self._mask = launched.mask
         teller = self.teller if writer is self._writer else Teller(own, replace(self._wishes, quiet=True, json_target=None))

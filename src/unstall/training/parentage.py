@@ -12,15 +12,36 @@ import os
 import signal
 from types import FrameType
 
+from unstall.supervisor.sidecar import is_alive
+
 PR_SET_PDEATHSIG = 1
+SUPERVISOR = "UNSTALL_SUPERVISOR"  # the number of the process that watches a worker
 _parents: list[int] = []  # whose end is ours: one, or none yet
 
 
-def end_with_parent() -> None:
-    """From now on. In the main thread."""
-    _parents[:] = [os.getppid()]
+def end_with_parent(parent: int | None = None) -> None:
+    """From now on. In the main thread. `parent`: who has started us, where that is known: it may be gone by now."""
+    if _parents:
+        return
+    _parents[:] = [os.getppid() if parent is None else parent]
     signal.signal(signal.SIGCONT, _look)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
+    end_if_orphaned()
+
+
+def end_with_supervisor() -> None:
+    """The same for the worker of a supervisor; one that somebody has started by hand goes on without whoever did."""
+    supervisor = os.environ.pop(SUPERVISOR, "")
+    if supervisor.isdecimal():
+        end_with_parent(os.getppid() if is_alive(int(supervisor)) else int(supervisor))
+
+
+def die_with_parent(parent: int) -> None:
+    """At once, in whatever it is, also where it was stopped: for a process that has nothing to save. `parent` has started it, in
+    a thread that lasts as long as it is needed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if not is_alive(parent):
+        os._exit(1)
 
 
 def end_if_orphaned() -> None:

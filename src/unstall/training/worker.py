@@ -36,6 +36,7 @@ from unstall.training import telling
 from unstall.training.endings import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, Ending
 from unstall.training.interruption import Interrupted, Interruption
 from unstall.training.joining import joined
+from unstall.training.parentage import end_with_supervisor
 
 if TYPE_CHECKING:
     from unstall.training.beginning import Begun
@@ -97,6 +98,7 @@ class Worker:
         probing.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
+        end_with_supervisor()
         plain = {**self.run.read_settings(), "workers": self.who.workers}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
