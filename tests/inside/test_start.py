@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import FitEnded, ProbeFailed, SignalRaised
+from unstall.journal.events import ErrorRaised, FitEnded, ProbeFailed, SignalRaised
 from unstall.journal.reader import read_folder
 
 INSIDE = Path(__file__).parents[2] / "src" / "unstall" / "inside"
@@ -208,3 +208,40 @@ def test_without_a_folder_to_write_to_nothing_is_said(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('runs')"]
     said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
     assert (said.stdout, said.stderr) == ("runs\n", "")
+
+
+def damaged(folder: Path) -> dict[str, str]:
+    """An Unstall whose probe cannot be loaded."""
+    copied = shutil.copytree(INSIDE.parent, folder / "installed" / "unstall", ignore=shutil.ignore_patterns("__pycache__"))
+    (copied / "inside" / "begin.py").write_text("raise ImportError('begin.py is damaged')\n")
+    return {"PYTHONPATH": str(copied.parent)}
+
+
+def test_the_error_that_ends_a_program_is_seen_without_the_probe_and_the_failure_is_told(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, "def load():\n    raise ValueError('no image')\nload()\n")
+    watched = run_watched(program, env=damaged(tmp_path), options=())
+    assert watched.err.startswith(run_bare(program).err) and watched.code == 1
+    (run,) = own_home.iterdir()
+    assert failures(run) == [("start", "ImportError: begin.py is damaged", True)]
+    (raised,) = read_folder(run).of(ErrorRaised)
+    assert (raised.kind, raised.message, raised.fatal) == ("ValueError", "no image", True)
+    words = " ".join(watched.err.decode().split())
+    assert f"ValueError: no image, at {program}:2" in words
+    assert "the probe failed to start: ImportError: begin.py is damaged" in words
+
+
+def test_a_forked_child_writes_down_no_error_of_its_own(tmp_path: Path, own_home: Path) -> None:
+    program = write(
+        tmp_path, "import os\nos.kill(os.getpid(), 0)\nif os.fork() == 0:\n    raise ValueError('a child')\nos.wait()\n"
+    )
+    assert run_watched(program, env=damaged(tmp_path)).code == run_bare(program).code == 0
+    (run,) = own_home.iterdir()
+    assert failures(run) and not read_folder(run).of(ErrorRaised)
+
+
+def test_no_secret_is_written_without_the_probe_either(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, "raise ValueError('cannot log in with password=hunter2-of-mine')\n")
+    run_watched(program, env=damaged(tmp_path))
+    (run,) = own_home.iterdir()
+    assert read_folder(run).of(ErrorRaised)
+    assert not [file for file in run.rglob("*") if file.is_file() and b"hunter2-of-mine" in file.read_bytes()]

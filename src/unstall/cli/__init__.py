@@ -22,6 +22,7 @@ import click
 
 from unstall import __version__
 from unstall.errors import NotInstalled, UnstallError, WrongInput
+from unstall.redaction import redact_text
 from unstall.report.streams import print_what_the_stream_has
 from unstall.report.text import without_codes
 from unstall.supervisor.dispositions import given
@@ -194,5 +195,5 @@ def main() -> None:
     try:
         group(standalone_mode=True)
     except UnstallError as error:
-        sys.stderr.write(f"unstall: {without_codes(str(error))}\n")
+        sys.stderr.write(f"unstall: {redact_text(without_codes(str(error)))}\n")
         sys.exit(error.exit_code)

@@ -105,5 +105,5 @@ def _allow_stack_samples() -> None:
 def _note_fatal_errors(run: RunFolder) -> None:
     """The stack at a crash of native code, in the run folder; left alone where the program has its own."""
     if not faulthandler.is_enabled():
-        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         faulthandler.enable(file=out_of_the_way(file))  # stays open

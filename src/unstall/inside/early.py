@@ -26,7 +26,16 @@ WORKERS = ("multiprocessing.spawn", "multiprocessing.resource_tracker", "multipr
 
 def is_worker_process() -> bool:
     """A process that multiprocessing started for itself: not a program of its own."""
-    return any(worker in part for part in getattr(sys, "orig_argv", []) for worker in WORKERS)
+    return any(worker in part for part in getattr(sys, "orig_argv", None) or _command() for worker in WORKERS)
+
+
+def _command() -> list[str]:
+    """What this process was started with: before Python 3.10 only the kernel knows it."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return []
 
 
 class Waiting:
@@ -81,10 +90,14 @@ class Waiting:
             from unstall.runs import RunFolder
         begin.begin(RunFolder(Path(self._run_path)))
 
-    def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> None:
-        """Finds nothing: it only sees what is imported."""
-        if name in FRAMEWORKS:
-            self.begin()
+    def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> Any:
+        """Only sees what is imported, and finds it by the probe's own finder, which this import would pass by."""
+        if name not in FRAMEWORKS:
+            return None
+        self.begin()
+        begun = sys.modules.get("unstall.inside.begin")
+        finder = getattr(begun, "imports", None)
+        return finder.find_spec(name, path, target) if finder in sys.meta_path else None
 
     def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         was_waiting = self._armed

@@ -3,7 +3,7 @@
 A program that has closed its standard output must find it closed, not our journal in its place; and one that closes
 all descriptors and opens its own files must never find our lines in them.
 
-Standard library only, syntax of Python 3.9: it runs inside the watched program.
+Standard library only, syntax of Python 3.7: it runs inside the watched program.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ still there when the program hangs. Times are CLOCK_MONOTONIC, which all process
 A store into a mapped page for which the disk has no room would end the program (SIGBUS), so the room is allocated before the
 file is mapped. Where there is none (a full disk, a quota, a limit on file sizes) making a pulse is an OSError.
 
-The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.9.
+The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.7.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Optional
 
 from unstall.journal.descriptors import check_file_size, standard_numbers_taken
+from unstall.private_files import private_opener
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096
@@ -80,7 +81,7 @@ class Pulse:
         self._set = _DOUBLE.pack_into
 
     def _mapped(self) -> mmap.mmap:
-        with standard_numbers_taken(), open(self.path, "w+b") as file:  # the map keeps a descriptor of its own
+        with standard_numbers_taken(), open(self.path, "w+b", opener=private_opener) as file:  # the map keeps its own
             try:
                 check_file_size(SIZE)
                 allocate(file.fileno(), SIZE)

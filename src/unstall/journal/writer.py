@@ -7,7 +7,7 @@ dead server must not stop a training. A full disk or a queue that overflows lose
 A journal that somebody deletes is written again, whole, as soon as its folder is there again: the folder itself is not made
 anew, as the program may have deleted it on purpose.
 
-Standard library only, syntax of Python 3.9: it runs inside the watched program.
+Standard library only, syntax of Python 3.7: it runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from typing import Any, Optional
 
 from unstall.journal.descriptors import check_file_size, content, identity, is_removed, out_of_the_way
 from unstall.journal.events import Event, EventsLost, to_plain
+from unstall.private_files import FILE_MODE
+from unstall.redaction import redact_json, refresh_from_environment
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000
@@ -33,13 +35,14 @@ REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "
 
 
 def encode(event: Event) -> bytes:
-    """One line. Not-finite numbers become null: JSON has no word for them."""
+    """One line, without secrets. Not-finite numbers become null: JSON has no word for them."""
+    refresh_from_environment()
     plain = to_plain(event)
     try:
         text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
     except ValueError:
         text = json.dumps(finite(plain), allow_nan=False, separators=(",", ":"), default=str)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return redact_json(text).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def finite(value: Any) -> Any:
@@ -150,7 +153,7 @@ class JournalWriter:
 
     def _open(self) -> None:
         self._file = None
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._file = out_of_the_way(file)
         self._identity = identity(self._file)
 

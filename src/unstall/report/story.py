@@ -9,9 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
-from unstall.diagnosis.failures import fatal_error, user_line
+from unstall.diagnosis.failures import fatal_error, said, user_line
+from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.stalls import current_stall, is_without_steps, was_asked_to_end, was_interrupted
 from unstall.journal.events import (
     DeviceSampled,
     ErrorRaised,
@@ -41,7 +42,6 @@ from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
-MOST_LETTERS = 200  # of an error's message in a line
 GOES_ON = frozenset({"stuck", "slow", "training", "running"})  # as far as the journal knows
 
 
@@ -92,7 +92,7 @@ def state(journal: Journal, diagnosis: Diagnosis) -> str:
 
 def state_of(journal: Journal, is_named: bool) -> str:
     """The same, where no more is known of the diagnosis than whether there is a verdict."""
-    ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
+    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), current_stall(journal)
     if ended is not None:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
             return "interrupted"
@@ -100,11 +100,15 @@ def state_of(journal: Journal, is_named: bool) -> str:
             return "interrupted" if _was_left(journal, ended) else "killed"
         if ended.exit_code is None:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
-            return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
-        return "failed" if ended.exit_code else "done"
+            told = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
+        else:
+            told = "failed" if ended.exit_code else "done"
+        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        return "interrupted" if was_stuck and told in {"done", "ended"} else told
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
-    stall = current_stall(journal)
+    if stall is not None and was_interrupted(journal, stall.began):
+        return "interrupted"  # its process lives on, as that of a notebook does
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
@@ -158,6 +162,7 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
             "summary": event.summary,
             "where": _shorten(event.where, folder),
             "at": event.at,
+            "no_steps_after": is_without_steps(journal, event),
             "evidence": [str(each) for each in event.evidence],
             "remedies": [str(each) for each in event.remedies],
         }
@@ -181,10 +186,13 @@ def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
     rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
     told = {row["missing"] for row in rows}
+    failed = probe_failure(journal)
+    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    failed = {(event.missing, event.cure): event for event in failures}
-    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
+    not_sampled = {(event.missing, event.cure): event for event in failures}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()
@@ -264,14 +272,19 @@ def given_up(journal: Journal) -> dict[str, Any] | None:
 
 
 def failure(journal: Journal) -> dict[str, Any] | None:
-    """The error that ended the program, whether or not a cause is known: its first line, and where the program's own code is."""
+    """The error that ended the program, whether or not a cause is known: its innermost sentence, where the program's own code is,
+    and the whole text."""
     error = fatal_error(journal)
     if error is None:
         return None
-    lines = error.message.strip().splitlines()
-    message = lines[0] if lines else ""
-    short = message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
-    return {"kind": error.kind, "message": short, "where": user_line(error, program_folder(journal))}
+    inner = said(error)
+    return {
+        "kind": inner.kind,
+        "message": inner.message,
+        "where": user_line(error, program_folder(journal)),
+        "raised": error.kind,  # what was raised in the end, where that wraps another
+        "text": error.message,
+    }
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:
