@@ -19,6 +19,7 @@ from unstall.settings_options import ByGroups, setting_options
 if TYPE_CHECKING:
     from unstall.runs import RunFolder
     from unstall.settings import Settings
+    from unstall.settings_sources import Resolved
 
 
 @click.command("train", cls=ByGroups, help=__doc__)
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     "--json",
     "json_target",
     metavar="PATH",
-    help="Write how it went as JSON at the end; '-' is standard output, and nothing else is printed there.",
+    help="Write how it went as JSON when a verdict is reached, after each change, and at the end. '-' is standard output, only at"
+    " the end, and nothing else is printed there.",
 )
 @setting_options
 def command(
@@ -57,15 +59,17 @@ def command(
     show_settings: bool,
     json_target: str | None,
     config: str | None,
+    no_config: bool,
     **settings: Any,
 ) -> None:
     from unstall.report import json
     from unstall.scale import engines
     from unstall.settings_options import given
-    from unstall.settings_sources import Resolved, resolve
+    from unstall.settings_sources import resolve
     from unstall.storage.places import spelled_out
     from unstall.supervisor import beginning
-    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction, sources_of
+    from unstall.supervisor.beginning import begin, planned_changes, refuse_contradiction
+    from unstall.training.damaged_checkpoints import refuse_unresumable
 
     json.refuse_unwritable(json_target)
     out, resume = spelled_out(out), spelled_out(resume)
@@ -77,6 +81,7 @@ def command(
         options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
+    config = _config(config, no_config, resume, out if go_on else None)
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
@@ -86,14 +91,11 @@ def command(
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)
-    run = None
-    if resume is not None:
-        run, wanted = going_on_with(resume, options)
-        resolved = Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
-    else:
-        resolved = resolve(options, config)
+    run, resolved = _settings_of(resume, options, config)
     if show_settings:
         return _print_settings(resolved.as_plain(), json_target)
+    if run is not None:
+        refuse_unresumable(run)
     found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
     if dry_run or (found["answer"] == "refuses" and not force):
         if not dry_run:
@@ -104,6 +106,30 @@ def command(
     run = begin(resolved.settings, run, out, planned_changes(found))
     beginning.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
+
+
+def _config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
+    """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
+    from unstall.settings_file import CONFIG
+    from unstall.settings_options import config_used, is_config_here
+    from unstall.supervisor.beginning import holds_run
+
+    if resume is None and (may_be_there is None or not holds_run(may_be_there)):
+        return config_used(config, no_config)
+    if config is None and not no_config and is_config_here():
+        click.echo(f"./{CONFIG} is not used: a run that is resumed keeps its own settings.", err=True)
+    return config
+
+
+def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, Resolved]:
+    """Of a new run, or of one that goes on, with its folder."""
+    from unstall.settings_sources import Resolved, resolve
+    from unstall.supervisor.beginning import going_on_with, sources_of
+
+    if resume is None:
+        return None, resolve(options, config)
+    run, wanted = going_on_with(resume, options)
+    return run, Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
 
 
 def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:
@@ -120,7 +146,7 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
         raise WrongInput("--engine ray: expected together with --out, a place that every node can reach, and without --resume.")
     resolved = resolve(options, config)
     place = out if is_bucket(out) else str(folder_for(out).absolute())
-    ray.train(arguments(chosen(resolved)), resolved.settings.workers, place)
+    ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.workers, place)
     if json_target:
         json.write({"engine": "ray", "workers": resolved.settings.workers, "out": place}, json_target)
 

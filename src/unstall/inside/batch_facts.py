@@ -149,8 +149,8 @@ class BatchFacts:
         self._searched += 1
         described = [
             batch_stats.describe(role, name, array, array.size)
-            for role, name, value in batch_stats.parts(batch)
-            if (array := batch_stats.as_array(value)) is not None
+            for role, name, array in ((role, name, batch_stats.as_array(value)) for role, name, value in batch_stats.parts(batch))
+            if array is not None
         ]
         if any(facts.get("not_finite") or (facts.get("boxes") or {}).get("inside_out") for facts in described):
             self._tell("batch", described, self._batches - 1)
@@ -209,8 +209,8 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
     return facts
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.engine.data_adapter: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """engine.data_adapter of Keras 2: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
     facts = batch_facts_of(probe)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
@@ -221,4 +221,4 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.TensorLikeDataAdapter, "__init__", make)
+    wrap(getattr(module, "TensorLikeDataAdapter", None), "__init__", make)

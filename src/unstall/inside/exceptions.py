@@ -105,7 +105,9 @@ def _hook_errors(probe: Probe) -> None:
 
 
 def _hook_thread_errors(probe: Probe) -> None:
-    before = threading.excepthook
+    before = getattr(threading, "excepthook", None)
+    if before is None:  # before Python 3.8 a thread printed its error itself
+        return
 
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:

@@ -28,6 +28,7 @@ from unstall.journal.events import (
 from unstall.journal.pulse import Pulse
 from unstall.journal.writer import JournalWriter
 from unstall.masking import masked_command
+from unstall.redaction import register_command
 from unstall.runs import RunFolder
 
 EACH_STEP_UP_TO = 34  # further probes see each of the first steps, and later ones now and then
@@ -79,6 +80,7 @@ class Probe:
             return
         if not self._introduced:
             self._introduced = True
+            register_command(getattr(sys, "orig_argv", sys.argv))
             argv = masked_command(getattr(sys, "orig_argv", sys.argv))
             version = ".".join(str(part) for part in sys.version_info[:3])
             self.writer.write(ProgramStarted(at=self._born, pid=self.pid, python=version, argv=argv))
@@ -90,13 +92,14 @@ class Probe:
 
     @property
     def pulse(self) -> Optional[Pulse]:
+        """None where the disk has no room for one: then the watcher has to do without."""
         if self._pulse is None:
-            try:
-                self._pulse = Pulse(self.run.pulse_path(self.pid))
-                self.writer.on_brought_back = self._pulse.bring_back
-            except (OSError, ValueError) as error:
-                self.shield.failed("pulse", error)
+            self.shield.call("pulse", self._make_pulse)
         return self._pulse
+
+    def _make_pulse(self) -> None:
+        self._pulse = Pulse(self.run.pulse_path(self.pid))
+        self.writer.on_brought_back = self._pulse.bring_back
 
     # --- phases ---
 
@@ -139,15 +142,23 @@ class Probe:
     # --- a fit ---
 
     def fit_began(
-        self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]
+        self,
+        model: Any,
+        api: str,
+        backend: str,
+        epochs: Optional[int],
+        steps: Optional[int],
+        where: Optional[str],
+        is_mean: bool = False,
     ) -> None:
+        """`is_mean`: the loss that is told of a step is the mean over the epoch so far."""
         if self.close_loop is not None:
             self.close_loop()
         self.fit_depth += 1
         if self.fit_depth > 1:
             return
         self.training_thread = threading.get_ident()
-        self.train = StepCounter("train", self.emit, running_mean=api in ("keras", "tf_keras"))
+        self.train = StepCounter("train", self.emit, running_mean=is_mean)
         self._fit_began_at = time.monotonic()
         self.emit(FitBegan(at=time.time(), api=api, backend=backend, epochs=epochs, steps_per_epoch=steps, where=where))
         self.phase_began("fit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -51,8 +51,6 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     if not isinstance(original, staticmethod) or hasattr(original.__func__, MARK):
         return
     inner = original.__func__
-
-    import functools
 
     @functools.wraps(inner)
     @unseen
@@ -114,8 +112,9 @@ class _Recorder:
         self._stages += 1
         if name in GIVEN_FILES:
             meet(self._probe, [*args, *kwargs.values()][:2], name)
-        arguments = {f"argument_{index}": shown for index, value in enumerate(args) if (shown := _shown(value)) is not None}
-        arguments.update({key: shown for key, value in kwargs.items() if (shown := _shown(value)) is not None})
+        given = {f"argument_{index}": _shown(value) for index, value in enumerate(args)}
+        given.update({key: _shown(value) for key, value in kwargs.items()})
+        arguments = {key: shown for key, shown in given.items() if shown is not None}
         if function is not None:
             arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
             arguments["function_where"] = code_place(function)
@@ -144,7 +143,12 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
     sides = shape.as_list()
     if sides and sides[0] is None:
         sides[0] = batch_size(dataset)  # the last batch may be smaller, the others are not
-    return None if None in sides else math.prod(sides) * width
+    size = width
+    for side in sides:
+        if side is None:
+            return None
+        size *= side
+    return int(size)
 
 
 def batch_size(dataset: Any) -> Optional[int]:

@@ -163,8 +163,9 @@ class Weights:
             self.probe.shield.within_budget("changes of weights", self._sample, done)
 
     def _sample(self, done: int) -> None:
-        variables = [variable for reference in self._watched if (variable := reference()) is not None]
-        current = {id(variable): value for variable in variables if (value := self._checksum(variable)) is not None}
+        variables = [variable for variable in (reference() for reference in self._watched) if variable is not None]
+        checksums = {id(variable): self._checksum(variable) for variable in variables}
+        current = {key: value for key, value in checksums.items() if value is not None}
         new = [variable for variable in variables if id(variable) in current and id(variable) not in self._first]
         for variable in new:
             self._first[id(variable)] = current[id(variable)]
@@ -299,8 +300,8 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
     wrap(module.BaseOptimizer, "__init__", _noting_optimizers(probe))
 
 
-def install_tf_keras_optimizers(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.optimizers.optimizer"""
+def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
+    """optimizers.optimizer of Keras 2, and where it was before that."""
     loop = loop_of(probe)
     wrap(module.Optimizer, "__init__", _noting_optimizers(probe))
 
@@ -358,7 +359,7 @@ def install_scheduler(module: ModuleType, probe: Probe) -> None:
 
 
 def install_layers(module: ModuleType, probe: Probe) -> None:
-    """keras.src.layers.layer, or tf_keras.src.engine.base_layer: who freezes a layer, and where."""
+    """keras.src.layers.layer, or engine.base_layer of Keras 2: who freezes a layer, and where."""
     weights = weights_of(probe)
     owner = module.Layer
     plain = owner.__dict__.get("trainable")

@@ -1,6 +1,6 @@
 """The events of what is seen from outside, without the help of the program.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from typing import Any
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.failures import fatal_error, said, user_line
+from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.stalls import current_stall, is_without_steps, was_asked_to_end, was_interrupted
 from unstall.journal.events import (
     DeviceSampled,
     ErrorRaised,
@@ -93,7 +94,7 @@ def state(journal: Journal, diagnosis: Diagnosis) -> str:
 
 def state_of(journal: Journal, is_named: bool) -> str:
     """The same, where no more is known of the diagnosis than whether there is a verdict."""
-    ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
+    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), current_stall(journal)
     if ended is not None:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
             return "interrupted"
@@ -101,11 +102,15 @@ def state_of(journal: Journal, is_named: bool) -> str:
             return "interrupted" if _was_left(journal, ended) else "killed"
         if ended.exit_code is None:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
-            return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
-        return "failed" if ended.exit_code else "done"
+            told = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
+        else:
+            told = "failed" if ended.exit_code else "done"
+        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        return "interrupted" if was_stuck and told in {"done", "ended"} else told
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
-    stall = current_stall(journal)
+    if stall is not None and was_interrupted(journal, stall.began):
+        return "interrupted"  # its process lives on, as that of a notebook does
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
@@ -159,6 +164,7 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
             "summary": event.summary,
             "where": _shorten(event.where, folder),
             "at": event.at,
+            "no_steps_after": is_without_steps(journal, event),
             "evidence": [str(each) for each in event.evidence],
             "remedies": [str(each) for each in event.remedies],
         }
@@ -182,10 +188,13 @@ def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
     rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
     told = {row["missing"] for row in rows}
+    failed = probe_failure(journal)
+    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    failed = {(event.missing, event.cure): event for event in failures}
-    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
+    not_sampled = {(event.missing, event.cure): event for event in failures}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()

@@ -8,7 +8,9 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from unstall.diagnosis.loops import PROBE_FAILED
 from unstall.errors import WrongInput
+from unstall.redaction import redact_text
 from unstall.report.counted import counted
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ COLOUR = {
 }
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
+# Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
+PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
 _CODES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
@@ -93,7 +97,12 @@ def since_last_good(story: dict[str, Any]) -> list[str]:
 
 
 def is_well(story: dict[str, Any]) -> bool:
-    return not story["verdicts"] and not story.get("unread") and story["state"] not in {"failed", "killed", "stuck", "unknown"}
+    is_seen = not story.get("unread") and not _is_seen_from_outside_only(story)
+    return not story["verdicts"] and is_seen and story["state"] not in {"failed", "killed", "stuck", "unknown"}
+
+
+def _is_seen_from_outside_only(story: dict[str, Any]) -> bool:
+    return any(row["missing"].startswith(PROBE_FAILED) for row in story["unknown"])
 
 
 def no_verdict(story: dict[str, Any]) -> str:
@@ -108,6 +117,8 @@ def no_verdict(story: dict[str, Any]) -> str:
     if story["state"] in {"failed", "killed"}:
         told = failure_line(story.get("failure"))
         return f"no cause was found for this end: {told}" if told else "no cause was found for this end"
+    if _is_seen_from_outside_only(story):
+        return "unknown: nothing wrong was found from outside, and the probe inside the program did not run"
     return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
 
 
@@ -176,6 +187,8 @@ def headline(story: dict[str, Any]) -> str:
             if phase in {"train", "loop"} and step < 0
             else PHASES.get(phase, "outside the training").format(step=step)
         )
+        if story["state"] == "interrupted":  # the process lives on, and no longer stands there
+            return f"interrupted after {duration(progress['stalled_s'])} without progress, {place}"
         return f"{duration(progress['stalled_s'])}, {place}"
     parts = []
     if progress["step"] is not None:
@@ -259,9 +272,10 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             is_broken = numbers.get("is_finite_now") is False
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
-    passed = [verdict["cause"] for verdict in story.get("earlier", [])]
-    if passed:
-        lines.append(("earlier", f"{', '.join(passed)}: said while it ran, and no longer so"))
+    for no_steps, words in PASSED.items():
+        passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
+        if passed:
+            lines.append(("earlier", f"{', '.join(passed)}: {words}"))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
 
@@ -310,7 +324,7 @@ def without_codes(words: str) -> str:
 def cleaned(plain: Any) -> Any:
     """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
     if isinstance(plain, str):
-        return without_codes(plain)
+        return redact_text(without_codes(plain))
     if isinstance(plain, dict):
         return {key: cleaned(value) for key, value in plain.items()}
     return [cleaned(value) for value in plain] if isinstance(plain, list) else plain

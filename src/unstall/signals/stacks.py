@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from unstall.journal.events import Event, Frame, SampleFailed, StackSampled, ThreadStack
+from unstall.signals.thread_ids import is_asleep, kernel_ids, kernel_tasks
 
 PYTHON_TIMEOUT_S = 5.0
 NATIVE_TIMEOUT_S = 20.0
 GONE = ": it is gone"  # a process that ended while it was looked at: nothing is hidden by that
 MOST_FRAMES = 120
 MOST_THREADS = 200
+# Processes whose quick samples number threads by their handle, since nothing else could be had: native ones then do, too.
+_BY_HANDLE: set[int] = set()
 
 
 def py_spy_path() -> str | None:
@@ -47,7 +50,7 @@ def sample(pid: int, native: bool = False, main: bool = True) -> Event:
     if done.returncode != 0:
         return _explain(native, pid, done.stderr.decode("utf-8", "replace"))
     try:
-        threads = [_thread(thread) for thread in json.loads(done.stdout) if not _is_ours(thread)][:MOST_THREADS]
+        threads = _threads(pid, json.loads(done.stdout), native)
     except (ValueError, KeyError, TypeError) as error:
         return _failed(native, f"py-spy's answer could not be read: {error}", "")
     return StackSampled(at=time.time(), pid=pid, native=native, seconds=seconds, threads=threads, main=main)
@@ -58,11 +61,27 @@ def _is_ours(plain: dict[str, Any]) -> bool:
     return str(plain.get("thread_name") or "").startswith("unstall-")
 
 
-def _thread(plain: dict[str, Any]) -> ThreadStack:
+def _threads(pid: int, told: list[dict[str, Any]], native: bool) -> list[ThreadStack]:
+    """Each with the kernel's number of it, in every sample of a process; or with its handle in every one."""
+    handles = [int(thread["thread_id"]) for thread in told]
+    numbers = [thread.get("os_thread_id") for thread in told]
+    if all(numbers) and not (native and pid in _BY_HANDLE):
+        tasks = kernel_tasks(pid)
+        ids = {handle: tasks.get(int(number or 0), int(number or 0)) for handle, number in zip(handles, numbers, strict=True)}
+    else:
+        ids = kernel_ids(pid, handles)
+        (_BY_HANDLE.discard if ids else _BY_HANDLE.add)(pid)
+    theirs = [thread for thread in told if not _is_ours(thread)][:MOST_THREADS]
+    return [_thread(pid, thread, ids.get(int(thread["thread_id"]))) for thread in theirs]
+
+
+def _thread(pid: int, plain: dict[str, Any], number: int | None) -> ThreadStack:
+    # py-spy guesses from the stack alone whether a thread runs that it has no number of.
+    is_guessed = number is not None and not plain.get("os_thread_id")
     return {
-        "id": int(plain.get("os_thread_id") or plain["thread_id"]),
+        "id": number or int(plain["thread_id"]),
         "name": plain.get("thread_name") or "",
-        "active": bool(plain.get("active")),
+        "active": bool(plain.get("active")) and not (is_guessed and number is not None and is_asleep(pid, number)),
         "gil": bool(plain.get("owns_gil")),
         "frames": [_frame(frame) for frame in plain["frames"][:MOST_FRAMES]],
     }

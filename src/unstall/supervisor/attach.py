@@ -24,10 +24,10 @@ from unstall.journal.reader import Journal, read_folder
 from unstall.masking import masked_command
 from unstall.report.story import tell
 from unstall.runs import RunFolder
-from unstall.signals import kills, stacks
+from unstall.signals import kills, stacks, threads
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
-from unstall.supervisor import closer
+from unstall.supervisor import closer, idle_clock
 from unstall.supervisor.processes import is_python, python_processes
 
 LOOKS = 3
@@ -37,8 +37,8 @@ CHILDREN = 4
 LATEST_LOOK_S = 4.0
 
 
-def attach(pid: int) -> dict[str, Any]:
-    """The story of what the process does right now."""
+def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]:
+    """The story of what the process does right now. Native stacks count if they are there so long after the beginning."""
     _check(pid)
     began = time.monotonic()
     events: list[Event] = [_introduction(pid)]
@@ -64,26 +64,33 @@ def attach(pid: int) -> dict[str, Any]:
                 looker.start()
         if number < LOOKS - 1:
             time.sleep(LOOK_EVERY_S)
+    earlier = idle_clock.recall(target, kernel, _last_sample(looks))
     if _stands_still(looks):
-        _wait_until_it_is_late(kernel, target, began)
+        _wait_until_it_is_late([*earlier, *kernel], target, began)
         looks.append(stacks.sample(target))
         kernel += closer.look_at_threads(target, others)
+    kernel = [*earlier, *kernel]
     events += [*kernel, *closer.look_around(target, others, [*looks, *events])]
     sampled = host.sample()
     if looker is not None:
-        looker.join(max(0.0, NATIVE_WITHIN_S - (time.monotonic() - began)))
+        looker.join(max(0.0, native_within_s - (time.monotonic() - began)))
     events += looks
-    events += native
+    events += native[:1]  # as it is now: the thread may still be on its way
     events += [*device.sample(set(host.tree())), *kills.history(pid, host.seen)]
     if device.failure:
         events.append(device.failure)
     if sampled is not None:
         events.append(sampled)
+    idle_clock.remember(target, kernel, threads.sample(target), _last_sample(looks))
     stall = _stall(target, looks, kernel, sampled, began)
     if stall is not None:
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
     return tell(journal, diagnose(journal))
+
+
+def _last_sample(looks: list[Event]) -> StackSampled | None:
+    return next((look for look in reversed(looks) if isinstance(look, StackSampled)), None)
 
 
 def _wait_until_it_is_late(kernel: list[ThreadsSeen], pid: int, began: float) -> None:

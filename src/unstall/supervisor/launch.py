@@ -20,15 +20,15 @@ from pathlib import Path
 import psutil
 
 from unstall.errors import WrongInput
-from unstall.journal.events import ProcessEnded, SignalSent
+from unstall.journal.events import ENDING, ProcessEnded, SignalSent
 from unstall.runs import RunFolder
+from unstall.supervisor.dispositions import given, spawn
 from unstall.supervisor.pending import hold_back, is_of_terminal, wait_for_signal
 
 START = Path(__file__).parents[1] / "inside" / "start"
 PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip
-ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})  # by which somebody asks for the end
 KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
@@ -64,12 +64,11 @@ class Launched:
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
         self.command = list(command)
-        actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
+        given()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:
-            env = environment(run, variables)
-            self.pid = os.posix_spawnp(command[0], list(command), env, setsigmask=self.mask, file_actions=actions)
+            self.pid = spawn(command, environment(run, variables), self.mask, prints_on_stderr)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
@@ -78,6 +77,7 @@ class Launched:
         self._kill_at = math.inf
         self._family: list[psutil.Process] = []
         self.signals: list[SignalSent] = []
+        self._told_signals = 0
 
     def wait(self, seconds: float) -> ProcessEnded | None:
         """Waits so long at most, passing signals on; the end when it has come."""
@@ -126,10 +126,16 @@ class Launched:
             )
             self._end_family()
 
+    def new_signals(self) -> list[SignalSent]:
+        """Those that came since this was asked last."""
+        new = self.signals[self._told_signals :]
+        self._told_signals = len(self.signals)
+        return new
+
     @property
     def is_asked_to_end(self) -> bool:
         """By somebody: through us, or by the terminal."""
-        return any(sent.signal in ENDING for sent in self.signals)
+        return any(sent.asks_for_the_end for sent in self.signals)
 
     def stop(self, kill_after_s: float = KILL_AFTER_S) -> None:
         """Asks the program to end; if it does not within that time, ends it. Child processes that outlive it are ended too."""
@@ -165,12 +171,13 @@ class Launched:
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""
         ended = self.ended
-        if ended is None:
-            return 1
+        if ended is None or (ended.signal is None and ended.exit_code is None):
+            return 1  # nobody knows how: that is not well
         if ended.signal is None:
             return ended.exit_code or 0
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads it, or there is none
+                stream.flush()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(ended.signal, signal.SIG_DFL) if ended.signal not in (signal.SIGKILL, signal.SIGSTOP) else None
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
