@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from unstall.signals import kills, stacks, threads
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.supervisor import closer, idle_clock
-from unstall.supervisor.processes import is_python, python_processes
+from unstall.supervisor.processes import is_python, other_program, python_processes
 
 LOOKS = 3
 LOOK_EVERY_S = 0.6
@@ -52,9 +53,10 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     kernel = closer.look_at_threads(target, others)
     for number in range(LOOKS):
         look = stacks.sample(target)
-        looks.append(look)
         if isinstance(look, SampleFailed):
+            looks.append(_not_python(look, target))
             break
+        looks.append(look)
         if number in {0, 1}:
             events += [stacks.sample(other, main=False) for other in others]
         if number == 1:
@@ -87,6 +89,15 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
     return tell(journal, diagnose(journal))
+
+
+def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:
+    """The same failure; of a program that is not Python, with its name and what to do instead."""
+    name = other_program(pid)
+    if name is None:
+        return failed
+    missing = f"process {pid} runs {name}, which is not Python, and it has no child process that runs Python"
+    return replace(failed, missing=missing, cure="attach to the Python process itself: `pgrep -af python` lists them")
 
 
 def _last_sample(looks: list[Event]) -> StackSampled | None:
