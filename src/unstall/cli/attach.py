@@ -16,11 +16,13 @@ from unstall.cli import json_option
 
 @click.command("attach", help=__doc__)
 @click.argument("pid")
+@click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")
-def command(pid: str, json_target: str | None) -> None:
+def command(pid: str, dump: bool, json_target: str | None) -> None:
     from unstall.errors import WrongInput
     from unstall.report import json, text
     from unstall.report.outcome import EXIT_CODES
+    from unstall.report.threads import dump_lines
     from unstall.supervisor.attach import attach
 
     if not pid.isdecimal():
@@ -30,4 +32,6 @@ def command(pid: str, json_target: str | None) -> None:
         json.write(story, json_target)
     if json_target != "-":
         text.show(story, text.console())
+        if dump:
+            click.echo("\n".join(dump_lines(text.cleaned(story["stacks"]), text.cleaned(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

@@ -39,6 +39,7 @@ from unstall.journal.reader import Journal
 from unstall.masking import masked_command
 from unstall.report.numbers import memory_use, numerics, time_split
 from unstall.report.outcome import missing_rows, outcome_of, seen, why_unknown
+from unstall.report.threads import threads
 from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
@@ -59,6 +60,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
         "earlier": earlier(journal, diagnosis, folder),
         "seen": seen(journal),
+        "threads": [] if diagnosis.findings else threads(journal),
         "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
         "events": journal.count,
         "unread": [asdict(each) for each in journal.unread],

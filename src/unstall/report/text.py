@@ -68,6 +68,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
+    from unstall.report.threads import lines  # which takes its words for times from here
+
     table, story = grid(), cleaned(story)
     state = story["state"]
     colour = COLOUR.get(state, "bold")
@@ -77,6 +79,8 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
+    for index, line in enumerate(lines([] if story["verdicts"] else story.get("threads") or [])):
+        table.add_row("where" if index == 0 else "", Text(line))
     for index, line in enumerate(damaged(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for index, line in enumerate(since_last_good(story)):

@@ -24,6 +24,8 @@ from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.masking import masked_command
 from unstall.report.story import tell
+from unstall.report.threads import stacks as told_stacks
+from unstall.report.threads import threads as told_threads
 from unstall.runs import RunFolder
 from unstall.signals import kills, stacks, threads
 from unstall.signals.device import DeviceSampler
@@ -88,7 +90,8 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     if stall is not None:
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
-    return tell(journal, diagnose(journal))
+    diagnosis = diagnose(journal)
+    return {**tell(journal, diagnosis), "threads": told_threads(journal), "stacks": told_stacks(journal)}
 
 
 def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:
