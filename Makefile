@@ -56,38 +56,17 @@ demo: $(VENV)/.ready-for-demo
 	@$(BIN)/python demo/demo.py
 
 test: $(VENV)/.ready-for-test
-	+@$(BESIDE) tests-torch tests-compiled check tests-watching
+	@$(BIN)/python tests/run_all.py
 
 check: $(VENV)/.ready-for-test
-	$(BIN)/ruff check $(TREES)
-	$(BIN)/ruff format --check $(TREES)
-	$(BIN)/mypy
-	$(BIN)/python docs/generate.py --check
+	@$(BIN)/python tests/run_all.py check
 
-# Three lanes beside each other, each a list of runs, and a run for each backend. Two of them compute, on a core each. The third has the
-# tests that wait (for a watcher's patience, a server, a browser): by the clock they take as long as all else that needs no framework,
-# and hardly hold up the others. In `make test` it begins when the third place is free: after lint, types and docs.
-BESIDE     = $(MAKE) --no-print-directory -j3 --output-sync=recurse
-LEARNING   := tests/detectors tests/training
-WAITING    := tests/board tests/cloud tests/crew tests/scale tests/signals tests/storage tests/supervisor
-READING    := tests/data tests/tfod
-NO_BACKEND := "not tensorflow and not jax and not torch"
-
+# Lanes of tests beside each other, a pytest run for each backend: tests/run_all.py says which. One that fails does not stop the rest.
 tests: $(VENV)/.ready-for-test
-	+@$(BESIDE) tests-torch tests-compiled tests-watching
+	@$(BIN)/python tests/run_all.py torch compiled watching
 
-tests-torch: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m torch
-	$(BIN)/pytest -m $(NO_BACKEND) $(addprefix --ignore=,$(WAITING) $(READING))
-
-tests-compiled: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m jax
-	$(BIN)/pytest -m tensorflow $(LEARNING)
-	$(BIN)/pytest -m $(NO_BACKEND) $(READING)
-
-tests-watching: $(VENV)/.ready-for-test
-	$(BIN)/pytest -m $(NO_BACKEND) $(WAITING)
-	$(BIN)/pytest -m tensorflow $(addprefix --ignore=,$(LEARNING))
+tests-torch tests-compiled tests-watching: $(VENV)/.ready-for-test
+	@$(BIN)/python tests/run_all.py $(@:tests-%=%)
 
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.
 test-every:

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import unstall
-from tests.programs import UNSTALL, write
 from unstall.cli import all_commands, module_name
 
 ROOT = Path(__file__).parents[1]
@@ -46,10 +45,29 @@ INSIDE = [
     SOURCE / "runs.py",
     SOURCE / "errors.py",
     SOURCE / "masking.py",
+    SOURCE / "redaction.py",
+    SOURCE / "private_files.py",
     SOURCE / "membership.py",
     SOURCE / "__init__.py",
 ]
-LIGHT = ("unstall.journal", "unstall.inside", "unstall.runs", "unstall.errors", "unstall.masking", "unstall.membership")
+OLDEST_PYTHON = (3, 7)  # of a program that is watched
+GENERIC_SINCE_3_9 = frozenset({
+    "list", "dict", "tuple", "set", "frozenset", "type", "deque", "defaultdict", "OrderedDict", "Callable", "Iterator", "Iterable",
+    "Sequence", "Mapping",
+})  # fmt: skip
+NEWER_NAMES = frozenset({
+    "removeprefix", "removesuffix", "is_relative_to", "end_lineno", "unparse", "prod", "cached_property", "get_native_id", "fmean",
+})  # fmt: skip
+LIGHT = (
+    "unstall.journal",
+    "unstall.inside",
+    "unstall.runs",
+    "unstall.errors",
+    "unstall.masking",
+    "unstall.redaction",
+    "unstall.private_files",
+    "unstall.membership",
+)
 LIGHT_NAMES = frozenset({"runs", "errors", "__version__"})  # of `from unstall import …`
 
 
@@ -166,7 +184,9 @@ def test_what_writes_pages_is_imported_when_one_is_written() -> None:
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_what_runs_inside_the_program_is_light_and_old_fashioned(path: Path) -> None:
     """The program's interpreter may be older than ours, and must not get our libraries."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)
+    newer = [f"line {node.lineno}: {ast.unparse(node)}" for node in run_time_nodes(tree) if is_newer_than_the_oldest(node)]
+    assert not newer, f"{path.relative_to(ROOT)}: {newer}. Inside the program: what Python 3.7 can do, too."
     heavy = sorted({name for name in imported_at_module_level(tree) if not is_light(name)})
     assert not heavy, f"{path.relative_to(ROOT)} imports {heavy} at module level. Inside the program: standard library only."
 
@@ -179,6 +199,29 @@ def test_a_framework_is_touched_only_if_the_program_has_imported_it(path: Path) 
             names = [name for inner in ast.walk(node) for name in names_of(inner)]
             wrong += [f"line {node.lineno}, {node.name} imports {name}" for name in names if not is_ours_or_standard(name)]
     assert not wrong, f"{path.relative_to(ROOT)}: {wrong}. Ask sys.modules first: only what the program has imported itself."
+
+
+def run_time_nodes(tree: ast.Module) -> Iterator[ast.expr]:
+    """Expressions that are evaluated when it runs: no annotations, and nothing under `if TYPE_CHECKING`."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+            continue
+        annotations = [getattr(node, name, None) for name in ("annotation", "returns")]
+        waiting += [child for child in ast.iter_child_nodes(node) if child not in annotations]
+        if isinstance(node, ast.expr):
+            yield node
+
+
+def is_newer_than_the_oldest(node: ast.expr) -> bool:
+    """An alias such as `dict[str, int]`, or a name of the standard library that Python 3.7 does not have."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Name) and node.value.id in GENERIC_SINCE_3_9 and isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Call):
+        return any(keyword.arg == "missing_ok" for keyword in node.keywords)
+    return isinstance(node, ast.Attribute) and node.attr in NEWER_NAMES
 
 
 def imported_at_module_level(tree: ast.Module) -> Iterator[str]:
@@ -211,37 +254,6 @@ def is_light(name: str) -> bool:
 def is_ours_or_standard(name: str) -> bool:
     top = name.partition(".")[0]
     return top in sys.stdlib_module_names or top in {"unstall", "sitecustomize"}
-
-
-# --- other interpreters ---
-
-
-def other_pythons() -> list[str]:
-    """Interpreters of other versions on this machine, 3.9 and later."""
-    found = {}
-    for path in [*Path("/usr/bin").glob("python3.*"), *Path.home().glob(".pyenv/versions/3.*/bin/python")]:
-        if not re.fullmatch(r"python(3\.\d+)?", path.name):
-            continue
-        show = [str(path), "-c", "import sys; print(*sys.version_info[:2])"]
-        done = subprocess.run(show, capture_output=True, text=True, check=False)
-        version = tuple(int(part) for part in done.stdout.split())
-        if done.returncode == 0 and version >= (3, 9) and version != sys.version_info[:2]:
-            found[version] = str(path)
-    return [found[version] for version in sorted(found)]
-
-
-@pytest.mark.parametrize("python", other_pythons())
-def test_the_probe_works_in_a_program_of_another_python(python: str, tmp_path: Path, own_home: Path) -> None:
-    program = write(tmp_path, "import time\nprint('hello')\ntime.sleep(1)\nraise ValueError('of the program')")
-    done = subprocess.run([*UNSTALL, "run", "--quiet", "--", python, str(program)], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stdout == "hello\n"
-    assert done.stderr.endswith("ValueError: of the program\n") and "unstall" not in done.stderr
-    (journal,) = own_home.glob("*/events-inside-*.jsonl")
-    events = [json.loads(line) for line in journal.read_text().splitlines()]
-    names = [event["event"] for event in events]
-    assert (names[0], names[1], names[-1]) == ("ProgramStarted", "ErrorRaised", "ProgramEnded")
-    assert "ProbeFailed" not in names
 
 
 # --- speed, in CPU time: a busy machine does not make these fail ---

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.masking import MASK, masked, masked_command, masked_source, recorded_variables
+from unstall.masking import masked, masked_command, masked_source, recorded_variables
+from unstall.redaction import MASK
 
 HOSTILE_VARIABLES = {
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",

@@ -2,9 +2,9 @@
 
 A variable is recorded only if it is on the list of those that can change a training, and its name does not speak of a secret.
 What looks like a secret in a value (a password in a URL, a key of a known form, a long random text) is replaced by dots wherever
-it stands.
+it stands. What is told here is strict: in messages and other texts `redaction.py` leaves more, as they are evidence.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-MASK = "•••"
+from unstall.redaction import MASK, redact_text
+
 LONGEST_VALUE = 2000
 MOST_VARIABLES = 400
 _SINGLE = frozenset({
@@ -42,17 +43,7 @@ _SECRET_LAST_WORDS = frozenset({"token", "pass", "auth", "pat", "signature", "ds
 _BEFORE_KEY = frozenset({"api", "access", "private", "secret", "signing", "ssh", "account", "sas", "encryption", "auth"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_KNOWN_FORMS = re.compile(
-    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{16,}|[sr]k[-_][\w-]{16,}|pypi-[\w-]{16,}"
-    r"|xox[abeprs]-[\w-]{8,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{20,}|ya29\.[\w.-]{10,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
-    r"|dop_v1_\w{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-)
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_BEARER = re.compile(r"\b(bearer|basic)(\s+)[\w+/=.~-]{6,}", re.IGNORECASE)
-_IN_URL = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s@'\"]+@")
-_IN_QUERY = re.compile(
-    r"(?P<name>[?&;][\w.-]*(?:sig|token|key|secret|password|credential|auth)[\w.-]*=)[^&\s'\"]+", re.IGNORECASE
-)
+_KNOWN_FORMS = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")  # a UUID is an API key of some services
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?P<between>['\"]?\s*[=:]\s*['\"]?)(?P<value>[^\s,;'\"}\])]+)")
 _HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
 _LONG = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
@@ -92,11 +83,7 @@ def masked_command(arguments: Iterable[str]) -> list[str]:
 
 def masked(text: str) -> str:
     """The text without what looks like a secret."""
-    text = _PRIVATE_KEY.sub(MASK, text)
-    text = _IN_URL.sub(lambda found: f"{found['scheme']}{MASK}@", text)
-    text = _IN_QUERY.sub(lambda found: f"{found['name']}{MASK}", text)
-    text = _BEARER.sub(lambda found: f"{found[1]}{found[2]}{MASK}", text)
-    text = _KNOWN_FORMS.sub(MASK, text)
+    text = _KNOWN_FORMS.sub(MASK, redact_text(text))
     text = _NAMED.sub(_without_value, text)
     return _LONG.sub(lambda found: MASK if is_random(found[0]) else found[0], text)
 
@@ -108,7 +95,7 @@ def _without_value(found: re.Match[str]) -> str:
 
 def masked_source(text: str) -> str:
     """The text of a program, with secrets that stand in it as texts masked; line for line."""
-    lines = [_masked_line(line) if "'" in line or '"' in line else line for line in text.split("\n")]
+    lines = [_masked_line(line) if "'" in line or '"' in line else line for line in redact_text(text).split("\n")]
     return "\n".join(lines)
 
 

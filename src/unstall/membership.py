@@ -1,6 +1,6 @@
 """Which worker of how many a process is, by the variables through which frameworks and launchers tell it.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ its folder must see what it would see alone. Where no folder can be written, a t
 A run that is kept in a bucket (`UNSTALL_HOME` or --out is gs:// or s3://) has a folder on the disk all the same, and a file in it
 that says where its copy goes: the program writes to a disk, and never waits for a network.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any
 from unstall.errors import BucketFailed, NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
 from unstall.membership import told_by
+from unstall.private_files import FOLDER_MODE, private_opener, write_private
+from unstall.redaction import redact_json
 
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
@@ -120,14 +122,14 @@ class RunFolder:
         """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
         aside = self.path / ".story.json.new"
         try:
-            aside.write_text(json.dumps(story, indent=1), encoding="utf-8")
+            write_private(aside, redact_json(json.dumps(story, indent=1), indent=1))
             aside.replace(self.story_path)
         except OSError:
             return
 
     def read_story(self) -> dict[str, Any] | None:
         try:
-            story = json.loads(self.story_path.read_text(encoding="utf-8"))
+            story = json.loads(redact_json(self.story_path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
         return story if isinstance(story, dict) else None
@@ -220,7 +222,8 @@ class RunFolder:
     def remove_if_empty(self) -> None:
         """For a run that could not start."""
         try:
-            (self.path / KEPT_IN).unlink(missing_ok=True)
+            if (self.path / KEPT_IN).exists():
+                (self.path / KEPT_IN).unlink()
             self.path.rmdir()
         except OSError:
             return
@@ -230,13 +233,14 @@ def write_whole(path: Path, text: str) -> None:
     """Aside, synced and renamed: whoever reads, even after a power cut, finds all of it or what was there before."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with aside.open("w", encoding="utf-8") as file:
+        with open(aside, "w", encoding="utf-8", opener=private_opener) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        if aside.exists():  # it was not renamed
+            aside.unlink()
 
 
 def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +267,7 @@ def create(label: str) -> RunFolder:
     for number in range(100):
         try:
             folder = home() / (name if number == 0 else f"{name}-{number + 1}")
-            folder.mkdir(parents=True, exist_ok=False)
+            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=False)
             run = RunFolder(folder)
             if bucket_home():
                 run.keep_in(f"{bucket_home()}/{folder.name}")
@@ -292,10 +296,10 @@ def _missing_permission(folder: Path) -> str:
         found = folder.stat()
     except OSError:
         return f"'{folder.parent}', or a folder above it, does not let you in (x)"
-    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {_user(found.st_uid)}"
+    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {user_name(found.st_uid)}"
 
 
-def _user(number: int) -> str:
+def user_name(number: int) -> str:
     import pwd  # not everywhere, and needed only here
 
     try:

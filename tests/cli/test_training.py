@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,16 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     assert "preflight: " in done.stderr and "nothing wrong in what could be seen" in done.stderr
     taken = call("train", *TINY, "--out", str(run))
     assert taken.returncode == 2 and f"Go on with it: unstall train --resume {run}" in taken.stderr
+    for checkpoint in (run / "checkpoints").iterdir():
+        (checkpoint / "manifest.json").write_text("{")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    refused = call("train", "--resume", str(run), "--epochs", "2")
+    assert refused.returncode == 2 and "manifest.json is cut off or damaged" in refused.stderr, refused.stderr
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before, "nothing is written or deleted"
+    # The way on that it names really works.
+    words = shlex.split(refused.stderr.splitlines()[-1])
+    assert words[:2] == ["unstall", "train"] and words[-2:] == ["--weights", str(run / "last.safetensors")]
+    again = call(*words[1:], "--out", str(tmp_path / "again"), XDG_CACHE_HOME=str(tmp_path), OMP_NUM_THREADS="1")
+    assert again.returncode == 0, again.stderr
+    told = json.loads((tmp_path / "again" / "settings.json").read_text())
+    assert (told["shapes"], told["epochs"], told["detector"]) == (16, 1, {"image_px": [64, 64]})

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import ProbeFailed
+from unstall.journal.events import ErrorRaised, ProbeFailed
 from unstall.journal.reader import read_folder
 
 START = Path(__file__).parents[2] / "src" / "unstall" / "inside" / "start"
@@ -46,3 +46,27 @@ def test_without_a_folder_to_write_to_nothing_is_said(tmp_path: Path) -> None:
         [sys.executable, "-c", "print('runs')"], env=env, capture_output=True, text=True, check=True, timeout=60
     )
     assert (said.stdout, said.stderr) == ("runs\n", "")
+
+
+def test_the_error_that_ends_a_program_is_seen_without_the_probe_and_the_failure_is_told(tmp_path: Path, own_home: Path) -> None:
+    write(tmp_path, "", "dataclasses.py")
+    program = write(tmp_path, "def load():\n    raise ValueError('no image')\nload()\n")
+    watched = run_watched(program, options=())
+    assert watched.err.startswith(run_bare(program).err) and watched.code == 1
+    (run,) = own_home.iterdir()
+    ((_, error, _),) = failures(run)
+    (raised,) = read_folder(run).of(ErrorRaised)
+    assert (raised.kind, raised.message, raised.fatal) == ("ValueError", "no image", True)
+    words = " ".join(watched.err.decode().split())
+    assert f"ValueError: no image, at {program}:2" in words
+    assert f"the probe failed to start: {error[:40]}" in words
+
+
+def test_a_forked_child_writes_down_no_error_of_its_own(tmp_path: Path, own_home: Path) -> None:
+    write(tmp_path, "", "dataclasses.py")
+    program = write(
+        tmp_path, "import os\nos.kill(os.getpid(), 0)\nif os.fork() == 0:\n    raise ValueError('a child')\nos.wait()\n"
+    )
+    assert run_watched(program).code == run_bare(program).code == 0
+    (run,) = own_home.iterdir()
+    assert failures(run) and not read_folder(run).of(ErrorRaised)

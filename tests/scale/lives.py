@@ -40,12 +40,28 @@ QUIET = {
 }  # fmt: skip
 
 
-def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int = 0) -> list[int]:
-    """The exit codes. `asked_at`: when worker 0 has done that step of the whole run, worker `asked` gets SIGTERM."""
+# A process on a machine that has much to do: it is given no time just before its end.
+LATE_TO_END = """
+import os, time
+end = os._exit
+def end_late(code):
+    time.sleep(1.5)
+    end(code)
+os._exit = end_late
+"""
+
+
+def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int = 0, late: int | None = None) -> list[int]:
+    """The exit codes. `asked_at`: when worker 0 has done that step of the whole run, worker `asked` gets SIGTERM. Worker `late`
+    is kept from running for a moment before it ends."""
     processes = []
+    (run.path / "late").mkdir(exist_ok=True)
+    (run.path / "late" / "sitecustomize.py").write_text(LATE_TO_END)
     for who in local.memberships({}, workers):
         command = [sys.executable, "-m", "unstall.training", str(run.path), "--quiet"]
         env = {**os.environ, **QUIET, **who.as_environment()}
+        if who.worker == late:
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(run.path / "late"), os.environ.get("PYTHONPATH"))))
         with (run.path / f"output-{who.worker}.txt").open("ab") as output:
             processes.append(subprocess.Popen(command, stdout=output, stderr=output, env=env))
     try:

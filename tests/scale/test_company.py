@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from unstall.scale.company import PIECE_BYTES, Company, OthersLeft
+from unstall.scale.lifeline import Lifeline
 from unstall.scale.membership import Membership
 
 
@@ -89,16 +91,41 @@ def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None
     assert len(beats) > 1
 
 
-def test_all_part_and_the_first_goes_last() -> None:
-    gone: list[int] = []
+def test_others_part_when_the_first_has_saved() -> None:
+    done: list[str] = []
 
-    def leave(company: Company) -> None:
-        time.sleep(0.1 if company.is_first else 0.0)  # it still saves
+    def part(company: Company) -> None:
+        if company.is_first:
+            time.sleep(0.1)
+            done.append("saved")
         company.part()
-        gone.append(company.who.worker)
+        done.append("parted")
 
-    together(3, leave)
-    assert gone[-1] == 0 and sorted(gone) == [0, 1, 2]
+    together(3, part)
+    assert done == ["saved", "parted", "parted", "parted"]
+
+
+def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
+    ours, theirs = socket.socketpair()
+    first = Company(Membership(0, 2, "here:1"), Table(), lifeline=Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start())
+    ended: list[float] = []
+
+    def end() -> None:  # the kernel closes the connections of a process that ends
+        ended.append(time.monotonic())
+        theirs.close()
+
+    threading.Timer(0.4, end).start()
+    first.part()
+    first.leave_last(20.0)
+    assert ended, "it left before the other"
+
+
+def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        lifeline = Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start()
+        Company(Membership(0, 2, "here:1"), Table(), lifeline=lifeline).leave_last(0.1)
+        assert not lifeline.wait_until_all_are_gone(0.0)
 
 
 def test_one_that_is_lost_is_not_waited_for_without_end() -> None:

@@ -118,3 +118,28 @@ def test_nothing_of_a_file_that_is_gone_or_not_python(tmp_path: Path) -> None:
     broken_line = tmp_path / "short.py"
     broken_line.write_text("x = 1\n")
     assert sources.read_line(str(broken_line), 99) is None
+
+
+def held(program: str, line: int) -> list[tuple[str, int, str]]:
+    told = sources.read_line(program, line)
+    assert told is not None
+    return list(zip(told.holds, told.taken_at, told.taken_by, strict=True))
+
+
+def test_the_line_that_took_a_lock_and_how(program: str) -> None:
+    assert held(program, 12) == [("self.cache_lock", 9, "with"), ("self.index_lock", 11, "with")]
+    assert held(program, 21) == [("self.cache_lock", 19, "acquire")]
+
+
+def test_a_call_that_may_not_have_taken_the_lock_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "branches.py"
+    path.write_text(
+        "def save(self):\n"
+        "    if self.shared:\n"
+        "        self.lock.acquire()\n"
+        "    self.other.acquire(timeout=1)\n"
+        "    self.third.acquire()\n"
+        "    for part in self.parts:\n"
+        "        write(part)\n"
+    )
+    assert held(str(path), 7) == [("self.lock", 3, "maybe"), ("self.other", 4, "maybe"), ("self.third", 5, "acquire")]

@@ -3,9 +3,11 @@
 import gzip
 import json
 import os
+import pty
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from tests.programs import UNSTALL, run_bare, run_watched, write
 from unstall import runs
 from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found
-from unstall.journal.events import ExperimentEnded, RunStarted, StepsEnded
+from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
 from unstall.journal.writer import JournalWriter
+from unstall.storage.mirroring import MARK
+from unstall.supervisor.confirm import confirm as make_experiments
 
 PROGRAM = """
 import os, sys
@@ -50,7 +54,11 @@ def recorded(program: Path, *arguments: str) -> None:
 
 def confirm(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [*UNSTALL, "confirm", "last", "--json", "-", *arguments], capture_output=True, text=True, check=False, env=os.environ
+        [*UNSTALL, "confirm", "last", "--yes", "--json", "-", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
     )
     assert done.returncode == 0, done.stderr
     story: dict[str, Any] = json.loads(done.stdout)
@@ -117,9 +125,101 @@ def test_a_secret_of_the_command_line_is_nowhere_in_the_runs_folder_and_it_is_no
     raw = b"".join(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files)
     assert b"--epochs" in raw and not [secret for secret in secrets if secret.encode() in raw]
     done = subprocess.run(
-        [*UNSTALL, "confirm", "--experiment", "replay_batch"], capture_output=True, text=True, check=False, env=os.environ
+        [*UNSTALL, "confirm", "--yes", "--experiment", "replay_batch"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
     )
     assert done.returncode == 2 and "held a secret, which is not kept" in done.stderr and "--password •••" in done.stderr
+
+
+def asked(*arguments: str, answer: str | None = None) -> tuple[int, str]:
+    """Exit code and all that was printed; on a terminal, where there is an answer."""
+    command = [*UNSTALL, "confirm", "last", "--experiment", "replay_batch", *arguments]
+    if answer is None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120)
+        return done.returncode, done.stdout + done.stderr
+    own, terminal = pty.openpty()
+    os.write(own, answer.encode())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=terminal, timeout=120)
+    os.close(own)
+    os.close(terminal)
+    return done.returncode, done.stdout + done.stderr
+
+
+MARKING = "from pathlib import Path; Path('started').touch()"
+
+
+def test_the_command_of_a_journal_is_shown_and_started_only_if_somebody_agrees(tmp_path: Path) -> None:
+    program, started = write(tmp_path, MARKING, "a program.py"), tmp_path / "started"
+    recorded(program)
+    code, said = asked()
+    assert code == 2 and "Expected --yes" in said
+    assert f"command  {sys.executable} '{program}'" in said and f"folder   {tmp_path}" in said
+    code, said = asked(answer="n\n")
+    assert code == 1 and "Start it? [y/N]" in said and f"'{program}'" in said
+    assert not started.exists()
+    code, said = asked(answer="y\n")
+    assert code == 0 and "Start it? [y/N]" in said and started.exists()
+    started.unlink()
+    code, said = asked("--yes")
+    assert code == 0 and "Start it?" not in said and f"command  {sys.executable} '{program}'" in said and started.exists()
+
+
+def test_signs_that_a_terminal_would_not_show_are_written_out(tmp_path: Path) -> None:
+    recorded(write(tmp_path, MARKING), "\x1b[2K\rharmless")
+    assert "\\x1b[2K\\rharmless" in asked()[1]
+
+
+def of_another_user(run: runs.RunFolder) -> None:
+    os.chown(next(run.path.glob("events-*.jsonl")), 12345, -1)
+
+
+def open_to_others(run: runs.RunFolder) -> None:
+    run.path.chmod(0o777)
+
+
+def journal_open_to_others(run: runs.RunFolder) -> None:
+    next(run.path.glob("events-*.jsonl")).chmod(0o660)
+
+
+def fetched_from_a_bucket(run: runs.RunFolder) -> None:
+    (run.path / MARK).touch()
+    run.keep_in("gs://bucket/run")
+
+
+def of_another_machine(run: runs.RunFolder) -> None:
+    writer = JournalWriter(run.journal_path("watcher", 1))
+    writer.write(CircumstancesSeen(at=time.time(), machine={"hostname": "another-machine"}))
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        pytest.param(of_another_user, "belongs to user 12345", marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root")),
+        (open_to_others, "others can write to"),
+        (journal_open_to_others, "others can write to"),
+        (fetched_from_a_bucket, "a copy of gs://bucket/run"),
+        (of_another_machine, "recorded on 'another-machine'"),
+    ],
+)
+def test_a_run_that_somebody_else_could_have_written_is_refused_even_with_yes(
+    spoil: Callable[[runs.RunFolder], None], why: str, tmp_path: Path
+) -> None:
+    recorded(write(tmp_path, MARKING))
+    spoil(runs.find("last"))
+    code, said = asked("--yes")
+    assert code == 2 and why in said and "unstall run --confirm -- COMMAND" in said
+    assert not (tmp_path / "started").exists()
+
+
+def test_the_command_that_was_just_typed_needs_no_question(tmp_path: Path) -> None:
+    program = write(tmp_path, MARKING)
+    recorded(program, "--password", "•••")
+    make_experiments(runs.find("last"), ("replay_batch",), [sys.executable, str(program), "--password", "hunter2"])
+    assert (tmp_path / "started").exists()
 
 
 def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.supervisor.test_secrets import modes_of
 from unstall import runs
 from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, TrainingBegan
 from unstall.journal.reader import FolderTail, Journal
@@ -35,8 +36,9 @@ def test_a_training_that_is_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     run.write_settings(as_plain(TINY))
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-c", SUPERVISE, str(run.path)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", SUPERVISE, str(run.path)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        umask=0,
+    )  # fmt: skip
     seen, tail = Journal(), FolderTail(run.path)
     while not seen.of(CheckpointCompleted) and process.poll() is None:
         seen.extend(tail.read())
@@ -54,3 +56,4 @@ def test_a_training_that_is_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     last = seen.last(CheckpointCompleted)
     assert last is not None and last.step == TINY.epochs * first.steps_per_epoch
     assert run.last_weights_path.exists()
+    assert modes_of(run.path) == {}  # checkpoints, weights, journals, the page: readable by their owner alone

@@ -23,10 +23,11 @@ from unstall.inside import probe
 from unstall.journal.events import CheckpointCompleted, CheckpointFailed, CheckpointRefused
 from unstall.journal.reader import Journal, read_folder
 from unstall.runs import RunFolder
-from unstall.training import checkpoint_files
+from unstall.training import checkpoint_files, checkpoint_manifest
 from unstall.training.checkpoint import MOST_SHARE, Checkpoints, Outcome, Rhythm
+from unstall.training.damaged_checkpoints import AllDamaged
 
-FILES = (checkpoint_files.ARRAYS, checkpoint_files.POSITION, checkpoint_files.MANIFEST)
+FILES = (checkpoint_manifest.ARRAYS, checkpoint_manifest.POSITION, checkpoint_manifest.MANIFEST)
 
 
 def arrays_of(step: int) -> dict[str, np.ndarray]:
@@ -153,14 +154,14 @@ def test_a_single_wrong_byte_anywhere_is_noticed_and_the_one_before_is_taken(
     found = checkpoints.newest()
     # A changed space of the manifest changes nothing that it says.
     if found is not None and found.step == 2:
-        assert victim.name == checkpoint_files.MANIFEST
+        assert victim.name == checkpoint_manifest.MANIFEST
         assert_is(found, 2)
     else:
         assert_is(found, 1)
 
 
 def spoil(checkpoint: Path) -> None:
-    (checkpoint / checkpoint_files.ARRAYS).write_bytes(b"")
+    (checkpoint / checkpoint_manifest.ARRAYS).write_bytes(b"")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -182,25 +183,28 @@ def test_a_missing_file_is_refused(tmp_path: Path, name: str) -> None:
     assert_is(checkpoints.newest(), 1)
 
 
-def test_where_all_are_damaged_there_is_none(tmp_path: Path) -> None:
+def test_where_all_are_damaged_it_is_said_of_each_and_they_stay(tmp_path: Path) -> None:
     checkpoints = saved(tmp_path, 1, 2)
     for path in checkpoints.paths():
-        (path / checkpoint_files.ARRAYS).write_bytes(b"")
-    assert checkpoints.newest() is None
+        spoil(path)
+    with pytest.raises(AllDamaged) as raised:
+        checkpoints.newest()
+    assert list(raised.value.refused) == checkpoints.paths() == [tmp_path / "step-000000002", tmp_path / "step-000000001"]
+    assert all("arrays.bin has 0 bytes" in why for why in raised.value.refused.values())
 
 
-def test_a_checkpoint_of_another_version_is_refused_by_its_version(tmp_path: Path, journal: Callable[[], Journal]) -> None:
+def test_a_checkpoint_of_another_version_is_refused_by_its_version(tmp_path: Path) -> None:
     checkpoints = saved(tmp_path / "checkpoints", 1)
-    manifest = checkpoints.paths()[0] / checkpoint_files.MANIFEST
+    manifest = checkpoints.paths()[0] / checkpoint_manifest.MANIFEST
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
-    assert checkpoints.newest() is None
-    (refused,) = journal().of(CheckpointRefused)
-    assert "Received: 99" in refused.why
+    with pytest.raises(AllDamaged) as raised:
+        checkpoints.newest()
+    assert "Received: 99" in raised.value.refused[checkpoints.paths()[0]]
 
 
 def test_a_damaged_one_is_replaced_when_the_run_comes_by_again(tmp_path: Path) -> None:
     checkpoints = saved(tmp_path, 1, 2)
-    (tmp_path / "step-000000002" / checkpoint_files.ARRAYS).write_bytes(b"")
+    (tmp_path / "step-000000002" / checkpoint_manifest.ARRAYS).write_bytes(b"")
     checkpoints.save(arrays_of(2), {"step": 2, "epoch": 0})
     checkpoints.wait()
     assert_is(checkpoints.newest(), 2)
@@ -225,14 +229,6 @@ def test_a_damaged_one_stays_until_the_next_is_there(tmp_path: Path) -> None:
     spoil(tmp_path / "step-000000002")
     assert_is(checkpoints.newest(), 1)
     assert len(checkpoints.paths()) == 2
-
-
-def test_where_none_is_sound_the_run_begins_anew_and_says_so(tmp_path: Path, journal: Callable[[], Journal]) -> None:
-    checkpoints = saved(tmp_path / "checkpoints", 7)
-    spoil(checkpoints.paths()[0])
-    assert checkpoints.newest() is None
-    (refused,) = journal().of(CheckpointRefused)
-    assert (refused.step, refused.instead_step) == (7, 0)
 
 
 def test_what_came_after_a_divergence_is_withdrawn_unless_nothing_else_is_there(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tests.detectors.conformance import BACKENDS
 from tests.detectors.specs import assert_holds
 
 HERE = Path(__file__).parent
-EVERYWHERE = ("step_spec.py", "fitting_spec.py", "detecting_spec.py")
+EVERYWHERE = ("step_spec.py", "fitting_spec.py", "refusing_spec.py", "detecting_spec.py")
 OWN = {
     "tensorflow": (
         "export_spec.py",

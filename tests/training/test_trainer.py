@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -182,3 +183,17 @@ def test_a_mistake_in_the_settings_is_one_line_and_its_own_exit_code(make_run: N
     assert live(run).exit_code == 2
     (line,) = [line for line in output(run).splitlines() if line.startswith("unstall: ")]
     assert "Did you mean 'flip'?" in line and "Traceback" not in output(run)
+
+
+def test_a_worker_whose_checkpoints_are_all_damaged_stops_and_keeps_what_the_run_has(make_run: NewRun, done: RunFolder) -> None:
+    """As when a supervisor starts it again: nobody has looked before."""
+    run = make_run("damaged")
+    shutil.copytree(done.path, run.path, dirs_exist_ok=True)
+    for path in run.checkpoints_path.iterdir():
+        (path / "arrays.bin").write_bytes(b"torn")
+    kept = {path: path.read_bytes() for path in (run.best_weights_path, run.last_weights_path, run.history_path, run.score_path)}
+    assert live(run).exit_code == 2
+    assert {path: path.read_bytes() for path in kept} == kept
+    said = output(run).partition("unstall: ")[2]
+    assert "all of its checkpoints are damaged" in said and said.count("arrays.bin has 4 bytes") == 2, said
+    assert "best.safetensors, last.safetensors, history.csv (3 epochs)" in said and "Traceback" not in said

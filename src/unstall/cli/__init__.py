@@ -22,8 +22,10 @@ import click
 
 from unstall import __version__
 from unstall.errors import NotInstalled, UnstallError, WrongInput
+from unstall.redaction import redact_text
 from unstall.report.streams import print_what_the_stream_has
 from unstall.report.text import without_codes
+from unstall.supervisor.dispositions import given
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
@@ -189,8 +191,9 @@ def group() -> None:
 
 def main() -> None:
     print_what_the_stream_has()
+    given()  # where SIGCHLD is ignored, nobody would know how any process ended that we start
     try:
         group(standalone_mode=True)
     except UnstallError as error:
-        sys.stderr.write(f"unstall: {without_codes(str(error))}\n")
+        sys.stderr.write(f"unstall: {redact_text(without_codes(str(error)))}\n")
         sys.exit(error.exit_code)

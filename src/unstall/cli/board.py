@@ -60,14 +60,14 @@ def command(
     if stop:
         ended = process.stop(path)
         if json_target:
-            json.write(process.plain(ended, is_new=False), json_target)
+            json.write(process.plain(ended, is_new=False), json_target, is_of_program=False)
         if json_target != "-":
             console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def tell(board: Board, is_new: bool) -> None:
         if json_target:
-            json.write(process.plain(board, is_new), json_target)
+            json.write(process.plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
             said = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:

@@ -28,7 +28,7 @@ def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None
     with shown_progress() as progress:
         story = read_whole(folder, progress)
     target = located(out) if out else folder.report_path
-    html.write_run(story, target)
+    html.write_run(story, target, is_private=not out)
     if json_target:
         json.write({**story, "report": str(target)}, json_target)
     if tensorboard is not None:

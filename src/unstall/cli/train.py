@@ -19,6 +19,7 @@ from unstall.settings_options import ByGroups, setting_options
 if TYPE_CHECKING:
     from unstall.runs import RunFolder
     from unstall.settings import Settings
+    from unstall.settings_sources import Resolved
 
 
 @click.command("train", cls=ByGroups, help=__doc__)
@@ -62,10 +63,11 @@ def command(
     from unstall.report import json
     from unstall.scale import engines
     from unstall.settings_options import given
-    from unstall.settings_sources import Resolved, resolve
+    from unstall.settings_sources import resolve
     from unstall.storage.places import spelled_out
     from unstall.supervisor import beginning
-    from unstall.supervisor.beginning import begin, going_on_with, planned_changes, refuse_contradiction, sources_of
+    from unstall.supervisor.beginning import begin, planned_changes, refuse_contradiction
+    from unstall.training.damaged_checkpoints import refuse_unresumable
 
     json.refuse_unwritable(json_target)
     out, resume = spelled_out(out), spelled_out(resume)
@@ -86,14 +88,11 @@ def command(
     if go_on:
         resume, out, config = _there_already(resume, out, config)
     refuse_contradiction(resume, out, config)
-    run = None
-    if resume is not None:
-        run, wanted = going_on_with(resume, options)
-        resolved = Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
-    else:
-        resolved = resolve(options, config)
+    run, resolved = _settings_of(resume, options, config)
     if show_settings:
         return _print_settings(resolved.as_plain(), json_target)
+    if run is not None:
+        refuse_unresumable(run)
     found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
     if dry_run or (found["answer"] == "refuses" and not force):
         if not dry_run:
@@ -104,6 +103,17 @@ def command(
     run = begin(resolved.settings, run, out, planned_changes(found))
     beginning.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
+
+
+def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, Resolved]:
+    """Of a new run, or of one that goes on, with its folder."""
+    from unstall.settings_sources import Resolved, resolve
+    from unstall.supervisor.beginning import going_on_with, sources_of
+
+    if resume is None:
+        return None, resolve(options, config)
+    run, wanted = going_on_with(resume, options)
+    return run, Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
 
 
 def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:

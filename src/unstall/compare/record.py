@@ -30,6 +30,8 @@ from unstall.compare.recorded import data, figures, model, outcome, surroundings
 from unstall.compare.recorded.taken import Taken
 from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.masking import masked_command
+from unstall.private_files import write_private
+from unstall.redaction import redact_json
 from unstall.runs import RunFolder
 
 VERSION = 2  # of the form; a kept record of another one is made anew
@@ -51,7 +53,7 @@ def keep(folder: RunFolder) -> None:
     plain = {"version": VERSION, "journal_bytes": _journal_bytes(folder), "record": _made(folder)}
     aside = folder.record_path.with_name(f".{folder.record_path.name}.new")
     try:
-        aside.write_text(json.dumps(plain), encoding="utf-8")
+        write_private(aside, redact_json(json.dumps(plain)))
         aside.replace(folder.record_path)
     except OSError:
         return
@@ -59,7 +61,7 @@ def keep(folder: RunFolder) -> None:
 
 def _kept(folder: RunFolder) -> dict[str, Any] | None:
     try:
-        plain = json.loads(folder.record_path.read_text(encoding="utf-8"))
+        plain = json.loads(redact_json(folder.record_path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
     if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):

@@ -8,7 +8,9 @@ from enum import StrEnum
 from unstall.crew.crew import Crew, Member
 from unstall.crew.offsets import offset
 from unstall.diagnosis import clusters
-from unstall.diagnosis.stacks import is_user_file, main_thread, program_folder, user_frames, where
+from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.messages import innermost
+from unstall.diagnosis.stacks import main_thread, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, current_stall
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import (
@@ -97,7 +99,7 @@ def _ended(journal: Journal, stall: Stall | None) -> Place | None:
         return Place(Doing.LEFT, step, "", f"was killed by signal {signal}{after}", ended.at, None, (ended,))
     if code or error is not None:
         place = _error_place(journal, error)
-        said = f": {error.kind}: {error.message.splitlines()[0][:160] if error.message else ''}" if error else ""
+        said = f": {innermost(error.kind, error.message).line}" if error else ""
         at = f" at {place}" if place else ""
         how = f" with exit code {code}" if code else ""
         return Place(
@@ -107,8 +109,7 @@ def _ended(journal: Journal, stall: Stall | None) -> Place | None:
 
 
 def _error_place(journal: Journal, error: ErrorRaised | None) -> str | None:
-    users = [frame for frame in error.frames if is_user_file(frame["file"])] if error else []
-    return where(users[0], program_folder(journal)) if users else None
+    return user_line(error, program_folder(journal)) if error else None
 
 
 def _in_stall(journal: Journal, stall: Stall) -> Place:

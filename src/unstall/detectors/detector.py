@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import keras
 import numpy as np
@@ -14,8 +14,37 @@ from unstall.detectors.parts import losses
 from unstall.detectors.parts.boxes import Tensor
 from unstall.detectors.parts.chance import Draw, draw_of
 from unstall.detectors.parts.nms import Detections
+from unstall.errors import WrongInput
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of pixels from 0 to 1
+
+
+# What Keras's methods would do here means nothing: `fit` would find no loss, and change no weight. Each names what works instead;
+# the tests run these lines.
+INSTEAD = {
+    "fit": """A detector computes its losses from boxes, classes and masks, which fit(x, y) does not give. Train it by
+    from unstall.training.fitting import Fitting, feed
+    fitting = Fitting(detector)
+    fitting.compile("adamw")
+    fitting.fit(feed(pipeline.batches(epochs=None)), steps_per_epoch=pipeline.steps_per_epoch)
+where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall train --data PATH --model NAME""",
+    "evaluate": """A detector computes its losses from boxes, classes and masks, which evaluate(x, y) does not give. Get them by
+    from unstall.training.fitting import Fitting, feed
+    fitting = Fitting(detector)
+    fitting.compile()
+    fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
+where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: unstall evaluate --weights FILE --data PATH""",
+    "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
+    from unstall.detectors.weights import weights_file
+    weights_file.save(detector, "weights.safetensors")
+    detector = weights_file.build_from("weights.safetensors")
+or its weights alone by detector.save_weights("detector.weights.h5").""",
+    "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
+    from unstall.training.export import export
+    export(detector, "savedmodel", "exported")
+with "savedmodel", "onnx" or "litert" (all three need the TensorFlow backend), or by the command:
+unstall export --weights FILE --to savedmodel OUT""",
+}
 
 
 class Targets(NamedTuple):
@@ -77,3 +106,28 @@ class Detector(keras.Model):  # type: ignore[misc]
     @abstractmethod
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         """In evaluation mode. `sizes` (batch, 2): height and width of what is not padding, to which boxes are cut."""
+
+    # --- what Keras offers, and a detector cannot do in that way ---
+
+    def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("fit")
+
+    def train_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("fit", "train_on_batch")
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("evaluate")
+
+    def test_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("evaluate", "test_on_batch")
+
+    def save(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("save")
+
+    def export(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refused("export")
+
+
+def _refused(way: str, method: str = "") -> WrongInput:
+    called = method or way
+    return WrongInput(f"{called}() is not supported on a detector. {INSTEAD[way].replace(f'{way}(x, y)', f'{called}(x, y)')}")

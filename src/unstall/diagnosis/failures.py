@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from unstall.diagnosis.loops import not_inside
+from unstall.diagnosis.messages import Said, innermost, named_places
 from unstall.diagnosis.pipelines import short
-from unstall.diagnosis.stacks import is_user_file, program_folder, where
+from unstall.diagnosis.stacks import is_user_file, place, program_folder, where
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
-from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded
+from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.report.counted import counted
 
 JUST_BEFORE_S = 5.0
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
@@ -36,9 +38,31 @@ def texts(error: ErrorRaised) -> list[str]:
     return [f"{error.kind}: {error.message}", *error.chain]
 
 
+def said(error: ErrorRaised) -> Said:
+    """What went wrong, in its innermost sentence; the whole text is in the journal."""
+    return innermost(error.kind, error.message)
+
+
 def user_line(error: ErrorRaised, folder: str) -> str | None:
-    """The innermost line of the user's own in the traceback."""
+    """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
+    DataLoader, a function of a graph), which ran below the lines of the error's own; else of that."""
+    quoted = [found for found in named_places(error.message) if is_user_file(found[0])]
+    if quoted:
+        return place(*quoted[-1], folder)
     return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+
+
+def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
+    """How many training steps had ended when the error came; None where steps are not seen, as in most loops of one's own."""
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    if groups:
+        return max(error.step, groups[-1].last + 1)
+    return error.step if error.step >= 0 else None
+
+
+def steps_in_words(made: int | None) -> str:
+    """' 10 steps had ended by then.', with a blank before it; empty where steps are not seen."""
+    return "" if made is None else " No step had ended by then." if not made else f" {counted(made, 'step')} had ended by then."
 
 
 def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
@@ -55,13 +79,12 @@ def of_unread_image(
     """The error came where the image is used; what is wrong is where it is read. A program that has got over such images before
     may have got over this one too, and ended on something else."""
     folder = program_folder(journal)
-    said = first_line(f"{error.kind.rpartition('.')[2]}: {error.message}")
     return Found(
         certainty=Certainty.CERTAIN if len(journal.of(ImageNotRead)) == 1 else Certainty.LIKELY,
         summary=summary,
         evidence=(
             Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
-            Evidence(f"the error that ended it: {said}", None, None, (error,)),
+            Evidence(f"the error that ended it: {said(error).line}", None, None, (error,)),
         ),
         do=do,
         where=short(image.where, folder) or user_line(error, folder),
@@ -69,6 +92,6 @@ def of_unread_image(
 
 
 def first_line(text: str) -> str:
-    """The line of an error's text that says most: frameworks put their own words around it."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return (lines[0] if lines else text)[:300]
+    """What 'kind: message' says in the end: frameworks put their own words around it."""
+    kind, _, message = text.partition(": ")
+    return innermost(kind, message).line

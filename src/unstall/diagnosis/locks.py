@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from unstall.diagnosis.stacks import is_native, is_user_file, user_frames
 from unstall.diagnosis.stalls import Stall, Still
@@ -30,8 +31,24 @@ class Lock:
 @dataclass(frozen=True)
 class Holding:
     lock: Lock
-    frame: Frame
+    frame: Frame  # where the thread stands, or has called from
     thread: ThreadStack
+    taken_at: int = 0  # the line of the same file that takes it; 0: not known
+    taken_by: str = ""  # with | acquire | maybe; empty: not known
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the source leaves no doubt: a call in a branch, or one with a timeout, may not have taken it."""
+        return self.taken_by != "maybe"
+
+    @property
+    def words(self) -> str:
+        """inside `with self.lock` of line 12 | after `self.lock.acquire()` in line 12"""
+        if self.taken_by == "with":
+            return f"inside `with {self.lock.name}` of line {self.taken_at}"
+        if self.taken_by:
+            return f"after `{self.lock.name}.acquire()` in line {self.taken_at}"
+        return f"in code that holds {self.lock.name}"
 
 
 @dataclass(frozen=True)
@@ -81,8 +98,12 @@ def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
     """The locks that a thread holds, by the source around the lines of its stack."""
     for frame in user_frames(thread):
         source = stall.source(frame["file"], frame["line"])
-        for name in source.holds if source else ():
-            yield Holding(_lock(name, frame), frame, thread)
+        if source is None:
+            continue
+        for name, line, by in zip_longest(
+            source.holds, source.taken_at[: len(source.holds)], source.taken_by[: len(source.holds)]
+        ):
+            yield Holding(_lock(name, frame), frame, thread, line or 0, by or "")
 
 
 def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[Holding, ...]:

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Unknown
-from unstall.journal.events import FitBegan, LoopSeen, ProgramStarted, RunStarted, StepsEnded
+from unstall.journal.events import FitBegan, LoopSeen, ProbeFailed, ProgramStarted, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
+
+PROBE_FAILED = "the probe failed to start"
 
 
 def not_inside(journal: Journal) -> Unknown | None:
     """For causes that only the probe can see."""
     if journal.first(ProgramStarted) is not None:
         return None
+    failed = probe_failure(journal)
+    if failed is not None:
+        return failed
     begun = journal.first(RunStarted)
     if begun is not None and begun.mode == "run":
         return Unknown("a training: the program loaded no framework that Unstall knows, or not in Python")
     return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
+
+
+def probe_failure(journal: Journal) -> Unknown | None:
+    """That the probe could not begin in a process of the program, with why."""
+    failed = next((event for event in journal.of(ProbeFailed) if event.probe == "start"), None)
+    if failed is None:
+        return None
+    missing = f"{PROBE_FAILED}: {failed.error}; only what can be seen from outside was watched"
+    return Unknown(missing, "correct what the error says, and start the program again")
 
 
 def facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from unstall.diagnosis.failures import first_line
 from unstall.diagnosis.memory import parse_size, room
-from unstall.diagnosis.stacks import is_user_file, place, program_folder, where
+from unstall.diagnosis.messages import innermost
 from unstall.journal.events import DevicesListed, ErrorRaised, HostSampled, KernelSpoke, KillsCounted, ProcessEnded, RunStarted
 from unstall.journal.reader import Journal
 
@@ -41,7 +42,6 @@ _WORKER_DIED = re.compile(
     r"DataLoader worker \(pid.{0,80}?\) (exited unexpectedly|is killed by signal)"
     r"|A (child )?process (in the process pool )?(was )?terminated abruptly|BrokenProcessPool|TerminatedWorkerError",
 )
-_QUOTED_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def _computes_on_device(journal: Journal) -> bool:
 
 def _telling_line(told: str) -> str:
     lines = [line.strip() for line in told.splitlines() if line.strip()]
-    telling = [line for line in lines if _says_memory(line)]
-    return (telling or lines or [told])[0][:300]
+    telling = next((line for line in lines if _says_memory(line)), lines[0] if lines else told)
+    return first_line(telling) if telling is lines[0] else innermost("", telling).message
 
 
 def asked_bytes(text: str) -> int | None:
@@ -141,17 +141,6 @@ def asked_bytes(text: str) -> int | None:
 def worker_died(error: ErrorRaised) -> bool:
     """Whether an error only says that a worker process is gone."""
     return any(_WORKER_DIED.search(told) for told in (f"{error.kind}: {error.message}", *error.chain))
-
-
-def error_place(journal: Journal, error: ErrorRaised) -> str | None:
-    """The user's own innermost line: of the traceback, or of one that is quoted in the message (a generator in tf.data)."""
-    folder = program_folder(journal)
-    quoted = [found for found in _QUOTED_FRAME.findall(error.message) if is_user_file(found[0])]
-    if quoted:
-        file, line, _ = quoted[-1]
-        return place(file, int(line), folder)
-    users = [frame for frame in error.frames if is_user_file(frame["file"])]
-    return where(users[0], folder) if users else None
 
 
 def memory_kill(journal: Journal) -> MemoryKill | None:

@@ -145,8 +145,8 @@ class BatchFacts:
         self._searched += 1
         described = [
             batch_stats.describe(role, name, array, array.size)
-            for role, name, value in batch_stats.parts(batch)
-            if (array := batch_stats.as_array(value)) is not None
+            for role, name, array in ((role, name, batch_stats.as_array(value)) for role, name, value in batch_stats.parts(batch))
+            if array is not None
         ]
         if any(facts.get("not_finite") or (facts.get("boxes") or {}).get("inside_out") for facts in described):
             self._tell("batch", described, self._batches - 1)

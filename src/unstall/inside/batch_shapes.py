@@ -6,7 +6,7 @@ Of a batch that passes through Python a few attributes are read, which takes mic
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.inside import batch_stats
 from unstall.inside.probe import Probe
@@ -17,7 +17,8 @@ LOOK_EVERY_S = 0.005  # … and later ones so often at most, which is each of th
 MOST_SHAPES = 64  # that are kept apart
 MOST_TOLD = 200  # events of one program
 LISTED = 16
-Shape = tuple[tuple[str, str, tuple[int, ...], str], ...]  # role, name, shape, dtype of each array
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Shape = tuple[tuple[str, str, tuple[int, ...], str], ...]  # role, name, shape, dtype of each array
 
 
 class BatchShapes:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 MOST_ELEMENTS = 65_536  # of one array; larger ones are thinned out by whole rows
 MOST_ARRAYS = 6
 MOST_DISTINCT = 12
 MOST_NAME = 60
 _TOLERANCE = 1e-6
-Part = tuple[str, str, Any]  # role (x, y, weight), name, array
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Part = tuple[str, str, Any]  # role (x, y, weight), name, array
 
 
 def parts(batch: Any) -> list[Part]:

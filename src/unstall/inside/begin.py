@@ -103,5 +103,5 @@ def _note_fatal_errors(run: RunFolder) -> None:
     import faulthandler
 
     if not faulthandler.is_enabled():
-        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         faulthandler.enable(file=out_of_the_way(file))  # stays open

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.inside.places import code_place
 from unstall.inside.steps import as_number
@@ -27,7 +27,8 @@ MOST_ROWS = 50
 EACH_BATCH = "on_train_batch_end"
 OLDER_NAME = {EACH_BATCH: "on_batch_end"}  # which the framework's own method calls
 
-Key = tuple[str, str, Optional[CodeType]]  # class, hook, code: two classes of a name are two
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Key = tuple[str, str, Optional[CodeType]]  # class, hook, code: two classes of a name are two
 
 
 class CallbackTimes:

@@ -9,7 +9,7 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType
+from types import FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Optional
 
 from unstall.inside.places import is_user_code, is_user_path
@@ -19,7 +19,7 @@ FRAMEWORKS = ("keras", "tf_keras", "tensorflow", "torch")
 MOST_INSTANCES = 20_000
 MOST_NESTED = 64  # a dict with at most so many entries is looked into: {"loss": [...], "outputs": [...]}
 MOST_KINDS = 4_000
-_not_theirs: set[type] = {list, dict, tuple, set, FunctionType, CellType}  # kinds that no code of the program defines; learned
+_not_theirs: set[type] = {list, dict, tuple, set, FunctionType}  # kinds that no code of the program defines; learned
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 
 
@@ -128,12 +128,13 @@ def _tracked() -> Iterator[tuple[Place, Any]]:
             yield from _cache(each)
         elif kind in _not_theirs:
             continue
-        elif (file := _user_file(kind)) is None:
-            if len(_not_theirs) < MOST_KINDS:
+        else:
+            file = _user_file(kind)
+            if file is None and len(_not_theirs) < MOST_KINDS:
                 _not_theirs.add(kind)
-        elif instances < MOST_INSTANCES:
-            instances += 1
-            yield from _attributes(each, file)
+            elif file is not None and instances < MOST_INSTANCES:
+                instances += 1
+                yield from _attributes(each, file)
 
 
 def _user_file(kind: type) -> Optional[str]:
@@ -156,7 +157,7 @@ def _closure(function: FunctionType) -> Iterator[tuple[Place, Any]]:
     code = function.__code__
     if not is_user_code(code):
         return
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):  # noqa: B905 - strict= is not in Python 3.9
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):  # noqa: B905 - strict= is not in Python 3.7
         try:
             value = cell.cell_contents
         except ValueError:

@@ -10,8 +10,9 @@ import ast
 import inspect
 import linecache
 from types import CodeType, FrameType
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
+from unstall.inside.ast_nodes import last_line
 from unstall.inside.places import _INSTALLED, _STDLIB
 from unstall.inside.unseen import OWN
 
@@ -24,7 +25,8 @@ _FUNCTIONS = frozenset({
     "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "no_grad", "top_k", "argsort", "threshold",
 })  # fmt: skip
 _NUMPY = frozenset({"np", "numpy", "onp"})
-Functions = dict[str, ast.AST]
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Functions = dict[str, ast.AST]
 
 
 def is_user_file(file: str) -> bool:
@@ -121,13 +123,13 @@ def _target_computed_outside(function: ast.AST, block: ast.With, line: int) -> O
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "gradient"
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and node.lineno <= line <= last_line(node)
         and node.args
     ]
     target = next((argument.id for argument in asked if isinstance(argument, ast.Name)), None)
     if target is None:
         return None
-    end = block.end_lineno or block.lineno
+    end = last_line(block)
     lines = [
         node.lineno
         for node in ast.walk(function)

@@ -63,12 +63,12 @@ def paths_in(value: Any, depth: int = 0) -> list[str]:
         return [path for part in list(value.values())[:16] for path in paths_in(part, depth + 1)] if depth < 2 else []
     if isinstance(value, (list, tuple)) and value:
         if as_path(value[0]) is not None:
-            return [path for part in _spread(value) if (path := as_path(part)) is not None]
+            return [path for path in map(as_path, _spread(value)) if path is not None]
         is_nested = isinstance(value[0], (list, tuple, dict)) or hasattr(value[0], "dtype")
         return [path for part in list(value)[:16] for path in paths_in(part, depth + 1)] if depth < 2 and is_nested else []
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind in ("U", "S", "O") and value.size:
-        return [path for part in _spread(value.reshape(-1)) if (path := as_path(part)) is not None]
+        return [path for path in map(as_path, _spread(value.reshape(-1))) if path is not None]
     return []
 
 

@@ -55,6 +55,7 @@ def listed(model: Any) -> list[DevicesListed]:
         return []
     devices, built = makers[backend]()
     variables = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    places = {name: _set_at(name) for name in variables}
     return [
         DevicesListed(
             at=time.time(),
@@ -63,7 +64,7 @@ def listed(model: Any) -> list[DevicesListed]:
             built_with_gpu=built,
             weights_on=_weights_on(model, backend),
             variables=variables,
-            set_at={name: place for name in variables if (place := _set_at(name)) is not None},
+            set_at={name: place for name, place in places.items() if place is not None},
         )
     ]
 

@@ -22,7 +22,16 @@ WORKERS = ("multiprocessing.spawn", "multiprocessing.resource_tracker", "multipr
 
 def is_worker_process() -> bool:
     """A process that multiprocessing started for itself: not a program of its own."""
-    return any(worker in part for part in getattr(sys, "orig_argv", []) for worker in WORKERS)
+    return any(worker in part for part in getattr(sys, "orig_argv", None) or _command() for worker in WORKERS)
+
+
+def _command() -> list[str]:
+    """What this process was started with: before Python 3.10 only the kernel knows it."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return []
 
 
 class Waiting:
@@ -78,7 +87,8 @@ class Waiting:
 
     def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         was_waiting = self._armed
-        self.begin()
+        if not issubclass(kind, KeyboardInterrupt):  # Python ends by SIGINT then, unless anything else was run meanwhile (exec)
+            self.begin()
         hook = sys.excepthook if was_waiting and sys.excepthook != self._error else self._excepthook
         hook(kind, error, traceback)
 

@@ -10,6 +10,8 @@ import linecache
 from types import CodeType
 from typing import Optional
 
+from unstall.inside.ast_nodes import constant
+
 LARGEST_FILE_LINES = 20_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _FOR_EVER = frozenset({"cycle", "count"})  # of itertools
@@ -50,7 +52,7 @@ def _is_trap(statement: ast.stmt) -> bool:
 
 
 def _is_true(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and bool(test.value)
+    return bool(constant(test))
 
 
 def _called(expression: ast.expr) -> str:

@@ -30,7 +30,7 @@ def error_event(probe: Probe, kind: type[BaseException], error: Any, traceback: 
     return ErrorRaised(
         at=time.time(),
         kind=_name(kind),
-        message=str(error)[:LONGEST_MESSAGE],
+        message=_shortened(str(error), LONGEST_MESSAGE),
         frames=traceback_frames(traceback),
         fatal=fatal,
         thread=threading.current_thread().name,
@@ -51,8 +51,13 @@ def _led_to(error: Any) -> list[str]:
         error = getattr(error, "__cause__", None) or getattr(error, "__context__", None)
         if error is None:
             break
-        told.append(f"{_name(type(error))}: {error}"[:LONGEST_LINK])
+        told.append(_shortened(f"{_name(type(error))}: {error}", LONGEST_LINK))
     return told
+
+
+def _shortened(text: str, longest: int) -> str:
+    """The begin and the end: TensorFlow puts what went wrong below a long list of frames."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}\n…\n{text[-longest // 2 :]}"
 
 
 def install(probe: Probe) -> None:
@@ -68,6 +73,7 @@ def _hook_errors(probe: Probe) -> None:
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
+            probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
             probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
             probe.shield.call("modules", loaded.tell_once, probe)
             probe.shield.call("files", files_met.tell, probe, traceback)
@@ -83,7 +89,9 @@ def _hook_errors(probe: Probe) -> None:
 
 
 def _hook_thread_errors(probe: Probe) -> None:
-    before = threading.excepthook
+    before = getattr(threading, "excepthook", None)
+    if before is None:  # before Python 3.8 a thread printed its error itself
+        return
 
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:

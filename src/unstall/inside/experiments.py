@@ -82,7 +82,7 @@ class Subject:
 
     def restore(self) -> None:
         self.model.set_weights(self._weights)
-        for variable, value in zip(_optimizer_variables(self.model), self._optimizer):  # noqa: B905 - Python 3.9
+        for variable, value in zip(_optimizer_variables(self.model), self._optimizer):  # noqa: B905 - Python 3.7
             variable.assign(value)
 
     def train(self, batches: list[Any], steps: int = STEPS, change: Optional[Callable[[Any], Any]] = None) -> list[float]:

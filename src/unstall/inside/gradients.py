@@ -80,7 +80,7 @@ class TapeWatcher:
         place = None if frame is None else (frame.f_code, frame.f_lineno)
         if place in self._told or len(self._told) >= MOST_PLACES:
             return
-        pairs = zip(variables, gradients)  # noqa: B905 - of equal length; `strict` is not of Python 3.9
+        pairs = zip(variables, gradients)  # noqa: B905 - of equal length; `strict` is not of Python 3.7
         missing = [variable for variable, gradient in pairs if gradient is None and is_trainable(variable)]
         if not missing:
             return
@@ -146,7 +146,8 @@ def is_trainable(variable: Any) -> bool:
 
 
 def name_of(variable: Any) -> str:
-    return str(getattr(variable, "path", None) or getattr(variable, "name", "")).removesuffix(":0")
+    name = str(getattr(variable, "path", None) or getattr(variable, "name", ""))
+    return name[:-2] if name.endswith(":0") else name
 
 
 def size_of(variable: Any) -> int:
@@ -160,7 +161,8 @@ def walk(loss: Any, missing: list[Any]) -> tuple[list[Any], Optional[str], str]:
     """(those of the missing that the loss depends on, the user's line that cuts them off, what cuts)."""
     graph = loss.op.graph
     inside = {id(outer): inner.op for outer, inner in getattr(graph, "captures", ())}
-    entries = {inside[id(handle)]: variable for variable in missing if id(handle := _handle(variable)) in inside}
+    handles = {id(_handle(variable)): variable for variable in missing}
+    entries = {inside[handle]: variable for handle, variable in handles.items() if handle in inside}
     used = behind(loss.op)
     feeding = [variable for entry, variable in entries.items() if entry in used]
     carrying = {entry for entry in entries if entry in used}

@@ -10,11 +10,12 @@ import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.inside.unseen import unseen
 
-Hook = Callable[[ModuleType], None]
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Hook = Callable[[ModuleType], None]
 
 
 class _HookedLoader:

@@ -31,7 +31,8 @@ def newest(container: Any, grown: int) -> tuple[str, Optional[int]]:
 
 def _newest_first(container: Any) -> Any:
     if isinstance(container, dict):
-        return reversed(container.values()) if type(container) is dict else reversed(list(dict.values(container)))
+        has_order = type(container) is dict and sys.version_info >= (3, 8)  # before, a dict could not be reversed without a copy
+        return reversed(container.values()) if has_order else reversed(list(dict.values(container)))
     if isinstance(container, (list, deque)):
         return reversed(container)
     return iter(container)

@@ -124,6 +124,7 @@ def _parts_of(layer: Any) -> list[Any]:
 
 def described(model: Any) -> dict[str, Any]:
     outputs = model_layers.outputs(model)
+    switches = {name: _plain(getattr(model, name, None)) for name in SWITCHES}
     return {
         "model": type(model).__name__,
         "name": str(getattr(model, "name", "")),
@@ -134,7 +135,7 @@ def described(model: Any) -> dict[str, Any]:
         "policy": policy_of(model),
         "optimizer": optimizer_facts(getattr(model, "optimizer", None)),
         "losses": model_facts.losses_of(model, [output["name"] for output in outputs]),
-        **{name: value for name in SWITCHES if (value := _plain(getattr(model, name, None))) is not None},
+        **{name: value for name, value in switches.items() if value is not None},
     }
 
 

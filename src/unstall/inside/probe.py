@@ -28,6 +28,7 @@ from unstall.journal.events import (
 from unstall.journal.pulse import Pulse
 from unstall.journal.writer import JournalWriter
 from unstall.masking import masked_command
+from unstall.redaction import register_command
 from unstall.runs import RunFolder
 
 EACH_STEP_UP_TO = 34  # further probes see each of the first steps, and later ones now and then
@@ -79,6 +80,7 @@ class Probe:
             return
         if not self._introduced:
             self._introduced = True
+            register_command(getattr(sys, "orig_argv", sys.argv))
             argv = masked_command(getattr(sys, "orig_argv", sys.argv))
             version = ".".join(str(part) for part in sys.version_info[:3])
             self.writer.write(ProgramStarted(at=self._born, pid=self.pid, python=version, argv=argv))
@@ -90,13 +92,14 @@ class Probe:
 
     @property
     def pulse(self) -> Optional[Pulse]:
+        """None where the disk has no room for one: then the watcher has to do without."""
         if self._pulse is None:
-            try:
-                self._pulse = Pulse(self.run.pulse_path(self.pid))
-                self.writer.on_brought_back = self._pulse.bring_back
-            except (OSError, ValueError) as error:
-                self.shield.failed("pulse", error)
+            self.shield.call("pulse", self._make_pulse)
         return self._pulse
+
+    def _make_pulse(self) -> None:
+        self._pulse = Pulse(self.run.pulse_path(self.pid))
+        self.writer.on_brought_back = self._pulse.bring_back
 
     # --- phases ---
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.inside import cuts
+from unstall.inside.ast_nodes import constant, is_constant, last_line
 
 DEEPEST = 2
 MOST = 6
@@ -25,7 +26,8 @@ _GUARDS = frozenset({
     "maximum", "clip", "clip_by_value", "clamp", "epsilon", "softplus", "relu", "where", "max", "divide_no_nan", "sigmoid",
     "stop_gradient", "nan_to_num", "abs", "log1p",
 })  # fmt: skip
-Place = dict[str, Any]
+if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
+    Place = dict[str, Any]
 
 
 def in_function(function: Any) -> list[Place]:
@@ -43,7 +45,7 @@ def around(place: Optional[str]) -> list[Place]:
     if tree is None:
         return []
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    holding = [node for node in functions if node.lineno <= int(line) <= (node.end_lineno or 0)]
+    holding = [node for node in functions if node.lineno <= int(line) <= last_line(node)]
     node = max(holding, key=lambda function: function.lineno) if holding else tree
     return _in_node(file, tree, node)
 
@@ -81,7 +83,7 @@ def _what(node: ast.AST) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return "" if _is_guarded(node.right) or _is_constant(node.right) else "a division"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        power = node.right.value if isinstance(node.right, ast.Constant) else None
+        power = constant(node.right)
         return "a power" if isinstance(power, float) and power != int(power) and not _is_guarded(node.left) else ""
     name = _called(node)
     if name not in _OPERATIONS or not isinstance(node, ast.Call):
@@ -91,8 +93,8 @@ def _what(node: ast.AST) -> str:
 
 
 def _is_constant(node: ast.AST) -> bool:
-    if isinstance(node, ast.Constant):
-        return bool(node.value)
+    if is_constant(node):
+        return bool(constant(node))
     if isinstance(node, ast.Name):
         return node.id.isupper()
     return isinstance(node, ast.Call) and _called(node) in ("len", "float32", "float")
@@ -109,8 +111,9 @@ def _is_guarded(node: ast.AST) -> bool:
 
 
 def _is_small(node: ast.AST) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float)) and node.value > 0
+    value = constant(node)
+    if is_constant(node):
+        return isinstance(value, (int, float)) and value > 0
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     called = _called(node)
     return "eps" in name.lower() or "small" in name.lower() or "eps" in called.lower()

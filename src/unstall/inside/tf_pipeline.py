@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -114,8 +113,9 @@ class _Recorder:
         self._stages += 1
         if name in GIVEN_FILES:
             meet(self._probe, [*args, *kwargs.values()][:2], name)
-        arguments = {f"argument_{index}": shown for index, value in enumerate(args) if (shown := _shown(value)) is not None}
-        arguments.update({key: shown for key, value in kwargs.items() if (shown := _shown(value)) is not None})
+        given = {f"argument_{index}": _shown(value) for index, value in enumerate(args)}
+        given.update({key: _shown(value) for key, value in kwargs.items()})
+        arguments = {key: shown for key, shown in given.items() if shown is not None}
         if function is not None:
             arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
             arguments["function_where"] = code_place(function)
@@ -144,7 +144,12 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
     sides = shape.as_list()
     if sides and sides[0] is None:
         sides[0] = batch_size(dataset)  # the last batch may be smaller, the others are not
-    return None if None in sides else math.prod(sides) * width
+    size = width
+    for side in sides:
+        if side is None:
+            return None
+        size *= side
+    return int(size)
 
 
 def batch_size(dataset: Any) -> Optional[int]:

@@ -28,7 +28,7 @@ _WRAPPED = ("__wrapped__", "_python_function", "func")
 def python_function(function: Any) -> Any:
     """What the user wrote, under the wrappers that frameworks put around it."""
     for _ in range(_UNWRAPPED):
-        inner = next((found for name in _WRAPPED if callable(found := getattr(function, name, None))), None)
+        inner = next(filter(callable, (getattr(function, name, None) for name in _WRAPPED)), None)
         if inner is None:
             break
         function = inner

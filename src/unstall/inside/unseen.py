@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Optional, TypeVar
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 OWN = __file__.rsplit("/inside/", 1)[0] + "/"
 _PROBE = (OWN + "inside/", OWN + "journal/", OWN + "runs.py")  # what runs on our account; a training of ours is a program

@@ -179,7 +179,7 @@ def _spread(pairs: list[Any], most: int) -> list[Any]:
 
 def _squares(optimizer: Any, step: int) -> tuple[Any, float]:
     """Running means of squared gradients, if the optimizer keeps them, and what they are to be divided by."""
-    slots = next((slots for name in _SLOTS if (slots := getattr(optimizer, name, None))), None)
+    slots = next(filter(None, (getattr(optimizer, name, None) for name in _SLOTS)), None)
     if not slots or type(optimizer).__name__ not in ("Adam", "AdamW", "Nadam", "RMSprop"):
         return None, 1.0
     decay = getattr(optimizer, "beta_2", None) or getattr(optimizer, "rho", None)

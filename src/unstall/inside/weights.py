@@ -163,8 +163,9 @@ class Weights:
             self.probe.shield.within_budget("changes of weights", self._sample, done)
 
     def _sample(self, done: int) -> None:
-        variables = [variable for reference in self._watched if (variable := reference()) is not None]
-        current = {id(variable): value for variable in variables if (value := self._checksum(variable)) is not None}
+        variables = [variable for variable in (reference() for reference in self._watched) if variable is not None]
+        checksums = {id(variable): self._checksum(variable) for variable in variables}
+        current = {key: value for key, value in checksums.items() if value is not None}
         new = [variable for variable in variables if id(variable) in current and id(variable) not in self._first]
         for variable in new:
             self._first[id(variable)] = current[id(variable)]

@@ -1,6 +1,6 @@
 """The event of callbacks that take a large part of a training's time.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The events that say that a process trains together with others: which of how many it is, and on which machine.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 A program that has closed its standard output must find it closed, not our journal in its place; and one that closes
 all descriptors and opens its own files must never find our lines in them.
 
-Standard library only, syntax of Python 3.9: it runs inside the watched program.
+Standard library only, syntax of Python 3.7: it runs inside the watched program.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Optional
@@ -47,6 +49,17 @@ def content(descriptor: int) -> bytes:
     """All that is in an open file, deleted or not, also where it was opened for writing alone."""
     with standard_numbers_taken(), open(f"/proc/self/fd/{descriptor}", "rb") as file:
         return file.read()
+
+
+def check_file_size(size: int) -> None:
+    """OSError where the program may not have so large a file (`ulimit -f`).
+
+    To write beyond that limit sends SIGXFSZ, which ends a program that does not ignore it, or calls its handler: neither may
+    happen on our account.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit != resource.RLIM_INFINITY and size > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ the monotonic clock and carry their unit in the name. Fields are plain data (num
 one line of JSON is one event. A reader ignores fields that it does not know and fills missing ones with defaults:
 journals of other versions stay readable.
 
-This module also runs inside the watched program: standard library only, syntax of Python 3.9.
+This module also runs inside the watched program: standard library only, syntax of Python 3.7.
 """
 
 from __future__ import annotations
@@ -237,7 +237,8 @@ class FileMet(Event):
     """A file that the program had to do with when an error ended it."""
 
     path: str = ""
-    how: str = ""  # open | the name of the variable that holds it
+    how: str = ""  # open | read (what a library that raised the error was reading) | the name of the variable that holds it
+    in_line: bool = False  # the variable stands in a line of the traceback: the call that failed was given this path
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The events of input: of Unstall's own pipeline (what it skipped, whom it replaced, where its time went), and of the program's.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The events about memory and devices: what the kernel counted, what the program keeps, what it computes on.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

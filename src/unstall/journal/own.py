@@ -1,6 +1,6 @@
 """The events about Unstall itself: what failed in it, what it lost, and what it said.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The events of repairing: what the supervisor planned, whether it helped, what it took back, and when it gave up.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

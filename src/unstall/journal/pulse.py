@@ -3,11 +3,15 @@
 Setting one is a store into mapped memory (under a microsecond, no system call), so it is done at every step, and it is
 still there when the program hangs. Times are CLOCK_MONOTONIC, which all processes of a machine share.
 
-The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.9.
+A store into a mapped page for which the disk has no room would end the program (SIGBUS), so the room is allocated before the
+file is mapped. Where there is none (a full disk, a quota, a limit on file sizes) making a pulse is an OSError.
+
+The layout is fixed and little-endian: magic, then eight doubles. Standard library only, syntax of Python 3.7.
 """
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import struct
@@ -16,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from unstall.journal.descriptors import standard_numbers_taken
+from unstall.journal.descriptors import check_file_size, standard_numbers_taken
+from unstall.private_files import private_opener
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096
@@ -50,6 +55,21 @@ class Beat:
         return max(0.0, now - self.beat)
 
 
+def allocate(descriptor: int, size: int) -> None:
+    """Makes the file so long, with room on the disk for all of it. OSError where there is none.
+
+    Plain zeros do it, too, where a file system or a C library has no other way.
+    """
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+            raise
+        if os.pwrite(descriptor, bytes(size), 0) < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+        os.fsync(descriptor)  # only then it is sure
+
+
 class Pulse:
     """The program's side."""
 
@@ -61,15 +81,23 @@ class Pulse:
         self._set = _DOUBLE.pack_into
 
     def _mapped(self) -> mmap.mmap:
-        with standard_numbers_taken(), open(self.path, "w+b") as file:  # the map keeps a descriptor of its own
-            file.truncate(SIZE)
-            return mmap.mmap(file.fileno(), SIZE)
+        with standard_numbers_taken(), open(self.path, "w+b", opener=private_opener) as file:  # the map keeps its own
+            try:
+                check_file_size(SIZE)
+                allocate(file.fileno(), SIZE)
+                return mmap.mmap(file.fileno(), SIZE)
+            except OSError:
+                self.path.unlink()  # an empty file would be taken for the pulse of a program whose journal is gone
+                raise
 
     def bring_back(self) -> None:
-        """In a new file, as it stands, where the old one was deleted."""
+        """In a new file, as it stands, where the old one was deleted. Without room for a new one nothing changes."""
         if self.path.exists():
             return
-        mapped = self._mapped()
+        try:
+            mapped = self._mapped()
+        except OSError:
+            return
         mapped[:] = self._map[:]
         self._map = mapped
 

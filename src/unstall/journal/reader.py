@@ -27,6 +27,7 @@ from unstall.journal.events import (
     WeightsSampled,
     from_plain,
 )
+from unstall.redaction import may_hold_secret, redact
 
 E = TypeVar("E", bound=Event)
 
@@ -81,7 +82,7 @@ class Tail:
         kinds = self._kinds
         if kinds is not None:
             lines = [line for line in lines if _kind(line) in kinds]
-        return [event for line in lines if line and (event := self._parse(line)) is not None]
+        return [event for event in map(self._parse, filter(None, lines)) if event is not None]
 
     def skip_to_end(self, but_bytes: int) -> None:
         """Goes on so many bytes before the end of the file, where that is not behind already; there with the next whole line."""
@@ -127,6 +128,8 @@ class Tail:
 
 def _of_line(line: bytes) -> dict[str, Any]:
     plain = json.loads(line)
+    if may_hold_secret(line.decode("utf-8", "replace")):
+        plain = redact(plain)  # of a journal that was written by an older version, or by something else
     if not isinstance(plain, dict) or not isinstance(plain.get("event"), str):
         raise TypeError("no event")
     return plain

@@ -2,7 +2,7 @@
 
 They are written as early as they can be known: a run that dies in its first step has told them. Secrets are masked before.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The events of what is seen from outside, without the help of the program.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class SourceRead(Event):
     is_generator: bool = False
     awaits: list[str] = field(default_factory=list)  # locks that this very line takes
     holds: list[str] = field(default_factory=list)  # locks taken around it, in the same function
+    taken_at: list[int] = field(default_factory=list)  # the line that takes each of these
+    taken_by: list[str] = field(default_factory=list)  # and how: with | acquire | maybe (in a branch, or it may have timed out)
     either: list[str] = field(default_factory=list)  # locks among both: `with lock: work()` takes and holds in one line
     loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
 

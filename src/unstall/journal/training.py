@@ -1,6 +1,6 @@
 """The events of Unstall's own trainer: what it began with, what it kept, what it met, how well it does, how it ended.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

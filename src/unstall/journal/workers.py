@@ -1,6 +1,6 @@
 """The events of a training on several processes: who came, and who did not keep up.
 
-Standard library only, syntax of Python 3.9, as all of the journal.
+Standard library only, syntax of Python 3.7, as all of the journal.
 """
 
 from __future__ import annotations

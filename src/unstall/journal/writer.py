@@ -3,14 +3,16 @@
 On a local disk an event is handed to the kernel before `write` returns, so it survives a SIGKILL a moment later. On a
 network disk, and from the first write that takes long, events go through a short queue and a thread of their own: a
 dead server must not stop a training. A full disk or a queue that overflows loses events, counts them, and says so with
-`EventsLost` as soon as it can write again. A journal that somebody deletes is written again, whole, as soon as its folder
-is there again: the folder itself is not made anew, as the program may have deleted it on purpose.
+`EventsLost` as soon as it can write again; the watcher keeps those that its own journal lost, and judges by them all the same.
+A journal that somebody deletes is written again, whole, as soon as its folder is there again: the folder itself is not made
+anew, as the program may have deleted it on purpose.
 
-Standard library only, syntax of Python 3.9: it runs inside the watched program.
+Standard library only, syntax of Python 3.7: it runs inside the watched program.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -20,23 +22,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
-from unstall.journal.descriptors import content, identity, is_removed, out_of_the_way
+from unstall.journal.descriptors import check_file_size, content, identity, is_removed, out_of_the_way
 from unstall.journal.events import Event, EventsLost, to_plain
+from unstall.private_files import FILE_MODE
+from unstall.redaction import redact_json, refresh_from_environment
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000
+MOST_KEPT = 2000  # of the events that were lost, the newest
 RETRY_AFTER_ERROR_S = 1.0
 REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "afs"})
 
 
 def encode(event: Event) -> bytes:
-    """One line. Not-finite numbers become null: JSON has no word for them."""
+    """One line, without secrets. Not-finite numbers become null: JSON has no word for them."""
+    refresh_from_environment()
     plain = to_plain(event)
     try:
         text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
     except ValueError:
         text = json.dumps(finite(plain), allow_nan=False, separators=(",", ":"), default=str)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return redact_json(text).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def finite(value: Any) -> Any:
@@ -68,8 +74,11 @@ def is_remote(path: Path) -> bool:
 class JournalWriter:
     """One per process. `write` may be called from any thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keeps_lost: bool = False) -> None:
+        """`keeps_lost`: events that could not be written are kept for `take_lost`."""
         self.path = path
+        self._kept: Optional[deque[Event]] = deque(maxlen=MOST_KEPT) if keeps_lost else None
+        self._is_torn = False
         self._pid = os.getpid()
         self._file: Optional[int] = None
         self._identity: Optional[tuple[int, int]] = None
@@ -77,7 +86,7 @@ class JournalWriter:
         self._lost = 0
         self._lost_why = ""
         self._retry_at = 0.0
-        self._queue: Optional[deque[bytes]] = None
+        self._queue: Optional[deque[tuple[Event, bytes]]] = None
         self._wake = threading.Event()
         self._closed = False
         self.on_brought_back: Callable[[], None] = lambda: None
@@ -91,18 +100,25 @@ class JournalWriter:
         try:
             line = encode(event)
         except (TypeError, ValueError, RecursionError) as error:
-            self._lose(1, f"{type(event).__name__} cannot be written: {error}")
+            self._lose(event, f"{type(event).__name__} cannot be written: {error}")
             return
         if self._queue is not None:
-            self._enqueue(line)
+            self._enqueue(event, line)
         elif self._lock.acquire(timeout=SLOW_WRITE_S):
             try:
-                self._put(line)
+                self._put(event, line)
             finally:
                 self._lock.release()
         else:
             self._start_thread()
-            self._enqueue(line)
+            self._enqueue(event, line)
+
+    def take_lost(self) -> list[Event]:
+        """The events that could not be written since the last call; none unless they are kept."""
+        taken: list[Event] = []
+        while self._kept:
+            taken.append(self._kept.popleft())
+        return taken
 
     def close(self, timeout_s: float = 1.0) -> None:
         """Writes what is queued, for as long as the timeout allows."""
@@ -113,10 +129,10 @@ class JournalWriter:
         self._closed = True
         self._wake.set()
 
-    def _put(self, line: bytes) -> None:
+    def _put(self, event: Event, line: bytes) -> None:
         began = time.monotonic()
         if began < self._retry_at:
-            self._lose(1, self._lost_why)
+            self._lose(event, self._lost_why)
             return
         try:
             if self._file is None or identity(self._file) != self._identity:
@@ -129,7 +145,7 @@ class JournalWriter:
                 self._lost = 0
             self._write_whole(line)
         except OSError as error:
-            self._lose(1, f"{error.strerror or error}")
+            self._lose(event, f"{error.strerror or error}")
             self._retry_at = time.monotonic() + RETRY_AFTER_ERROR_S
             return
         if self._queue is None and time.monotonic() - began > SLOW_WRITE_S:
@@ -137,7 +153,7 @@ class JournalWriter:
 
     def _open(self) -> None:
         self._file = None
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._file = out_of_the_way(file)
         self._identity = identity(self._file)
 
@@ -150,22 +166,27 @@ class JournalWriter:
 
     def _write_whole(self, line: bytes) -> None:
         assert self._file is not None
+        if self._is_torn:  # a disk that was filling up took a part of the last one: this one begins in a line of its own
+            line = b"\n" + line
+        check_file_size(os.fstat(self._file).st_size + len(line))
         written = os.write(self._file, line)
-        if written < len(line):
-            # A disk that fills up takes a part of the line. End it, so that the next one is whole.
-            os.write(self._file, b"\n")
+        self._is_torn = written < len(line)
+        if self._is_torn:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _enqueue(self, line: bytes) -> None:
+    def _enqueue(self, event: Event, line: bytes) -> None:
         queue = self._queue
         if queue is None or len(queue) >= QUEUE_EVENTS:
-            self._lose(1, "the disk is too slow")
+            self._lose(event, "the disk is too slow")
             return
-        queue.append(line)
+        queue.append((event, line))
         self._wake.set()
 
-    def _lose(self, count: int, why: str) -> None:
-        self._lost += count
+    def _lose(self, event: Event, why: str) -> None:
+        self._lost += 1
         self._lost_why = why
+        if self._kept is not None:
+            self._kept.append(event)
 
     def _start_thread(self) -> None:
         if self._queue is None:
@@ -179,4 +200,4 @@ class JournalWriter:
             self._wake.wait(1.0)
             self._wake.clear()
             while queue:
-                self._put(queue.popleft())
+                self._put(*queue.popleft())

@@ -11,6 +11,7 @@ from typing import Any
 
 from unstall.compare.comparison import moved_words
 from unstall.compare.difference import absent, shown
+from unstall.redaction import redact
 from unstall.report import dress
 from unstall.report.html import write_page
 
@@ -24,6 +25,7 @@ Point = tuple[float, float]
 
 def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = dress.of_page()
+    plain = redact(plain)
     moved = [{**row, "words": moved_words(row)} for row in plain["moved"]]
     differences = [
         {**row, **{f"{side}_words": shown(row[side], absent(row["name"])) for side in ("before", "after")}}

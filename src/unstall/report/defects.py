@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unstall.private_files import make_private_folder, write_private
 from unstall.runs import RunFolder, write_whole
 
 if TYPE_CHECKING:
@@ -95,12 +96,12 @@ def keep(run: RunFolder, plain: dict[str, Any]) -> None:
     shutil.rmtree(target, ignore_errors=True)
     if not plain.get("problems"):
         return
-    target.mkdir()
+    make_private_folder(target)
     source = Path(plain["folder"])
     for row in plain["problems"]:
         for picture in row["pictures"]:
             try:
-                shutil.copyfile(source / picture["file"], target / picture["file"])
+                write_private(target / picture["file"], (source / picture["file"]).read_bytes())
             except FileNotFoundError:
                 continue  # the cache was tidied up meanwhile
     write_whole(target / TOLD, json.dumps({key: value for key, value in plain.items() if key != "folder"}, indent=1) + "\n")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
+from unstall.private_files import write_private
+from unstall.redaction import redact, redact_json
 from unstall.report import dress, text
 from unstall.report.learned import as_data
 from unstall.report.score_text import number
@@ -29,12 +31,13 @@ class OnBoard:
     note: str | None = None  # what is said where there is no verdict
 
 
-def write_run(story: dict[str, Any], target: Path) -> None:
-    """The page of a run."""
-    _write(render_run(story), target)
+def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> None:
+    """The page of a run. `is_private`: in its folder, where nobody but the owner reads it."""
+    _write(render_run(story), target, is_private)
 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
+    story = redact(story)
     worn = dress.of_run() if board is None else dress.of_run_on_board()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
@@ -71,7 +74,8 @@ def render(template: str, **values: Any) -> str:
 
 def embedded(data: Any) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, or a line of JavaScript."""
-    plain = json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str)  # ASCII: U+2028 is escaped by this
+    plain = redact_json(json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str))
+    # All of it is ASCII, so U+2028 is escaped, too.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -79,7 +83,7 @@ def write_page(template: str, target: Path, **values: Any) -> None:
     _write(render(template, **values), target)
 
 
-def _write(page: str, target: Path) -> None:
+def _write(page: str, target: Path, is_private: bool = False) -> None:
     """Aside first and then renamed, so that nobody sees half a page."""
     if is_bucket(target):
         target.write_text(page, encoding="utf-8", errors="backslashreplace")
@@ -89,7 +93,10 @@ def _write(page: str, target: Path) -> None:
         if target.exists() and not target.is_file():  # a pipe or a device
             target.write_text(page, encoding="utf-8", errors="backslashreplace")
             return
-        aside.write_text(page, encoding="utf-8", errors="backslashreplace")
+        if is_private:
+            write_private(aside, page)
+        else:
+            aside.write_text(page, encoding="utf-8", errors="backslashreplace")
         aside.replace(target)
     except OSError as error:
         aside.unlink(missing_ok=True)

@@ -9,12 +9,14 @@ from typing import Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
+from unstall.redaction import redact_json
 from unstall.storage import is_bucket, located
 
 
-def write(story: dict[str, Any], target: str) -> None:
-    """`-` is standard output."""
+def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> None:
+    """`-` is standard output. What comes from a program is written without its secrets; the board's own address has its token."""
     text = json.dumps(finite(story), indent=2, default=str, allow_nan=False)
+    text = redact_json(text, indent=2) if is_of_program else text
     if target == "-" and sys.stdout is None:
         raise WrongInput("Cannot write the JSON to standard output: it is closed.")
     if target == "-":

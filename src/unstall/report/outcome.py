@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.loops import probe_failure
 from unstall.errors import CANNOT_TELL, VERDICT_FOUND, WrongInput
 from unstall.journal.events import (
     DeviceSampled,
@@ -102,7 +103,9 @@ def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
     if journal.last(FitBegan) is not None or journal.last(StepsEnded) is not None:
         return None
-    return "no training was seen" if journal.last(ProgramStarted) is None else "no training step was seen"
+    if journal.last(ProgramStarted) is not None:
+        return "no training step was seen"
+    return "no training was seen" if probe_failure(journal) is None else "the probe inside the program did not run"
 
 
 def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
@@ -112,6 +115,9 @@ def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
         return [_row(refused.missing, refused.cure)]
     if reason is None or reason != _not_seen_inside(journal):
         return []
+    failed = probe_failure(journal)
+    if journal.last(ProgramStarted) is None and failed is not None:
+        return [_row(failed.missing, failed.cure)]
     if journal.last(ProgramStarted) is None:
         return [_row("the program loaded no framework that Unstall knows, or it is not Python", "")]
     loaded = _frameworks(journal)

@@ -9,8 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.diagnosis.diagnose import Diagnosis, Finding
-from unstall.diagnosis.failures import fatal_error, user_line
+from unstall.diagnosis.failures import fatal_error, said, user_line
 from unstall.diagnosis.idleness import idle_state
+from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
@@ -44,7 +45,6 @@ from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
-MOST_LETTERS = 200  # of an error's message in a line
 GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
@@ -196,10 +196,13 @@ def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]
     by_cause = [(missing, cure, names) for (missing, cure), names in by_missing.items() if missing not in known]
     rows = [*first, *({"missing": missing, "cure": cure, "causes": ", ".join(names)} for missing, cure, names in by_cause)]
     told = {row["missing"] for row in rows}
+    failed = probe_failure(journal)
+    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    failed = {(event.missing, event.cure): event for event in failures}
-    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in failed.items()]
+    not_sampled = {(event.missing, event.cure): event for event in failures}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()
@@ -279,14 +282,19 @@ def given_up(journal: Journal) -> dict[str, Any] | None:
 
 
 def failure(journal: Journal) -> dict[str, Any] | None:
-    """The error that ended the program, whether or not a cause is known: its first line, and where the program's own code is."""
+    """The error that ended the program, whether or not a cause is known: its innermost sentence, where the program's own code is,
+    and the whole text."""
     error = fatal_error(journal)
     if error is None:
         return None
-    lines = error.message.strip().splitlines()
-    message = lines[0] if lines else ""
-    short = message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
-    return {"kind": error.kind, "message": short, "where": user_line(error, program_folder(journal))}
+    inner = said(error)
+    return {
+        "kind": inner.kind,
+        "message": inner.message,
+        "where": user_line(error, program_folder(journal)),
+        "raised": error.kind,  # what was raised in the end, where that wraps another
+        "text": error.message,
+    }
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from unstall.redaction import redact_text
 from unstall.report.counted import counted
 from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, UNEXPLAINED, UNKNOWN, known_end
 
@@ -126,8 +127,9 @@ def failure_line(failure: dict[str, Any] | None) -> str:
     """KeyError: 'image', at data.py:12 in load"""
     if not failure:
         return ""
-    words = f"{failure['kind']}: {failure['message']}" if failure["message"] else str(failure["kind"])
-    return f"{words}, at {failure['where']}" if failure["where"] else words
+    kind = str(failure["kind"]).rpartition(".")[2]
+    words = f"{kind}: {failure['message']}" if failure["message"] else kind
+    return f"{words.rstrip('.')}, at {failure['where']}" if failure["where"] else words
 
 
 def damaged(story: dict[str, Any]) -> list[str]:
@@ -317,7 +319,7 @@ def without_codes(words: str) -> str:
 def cleaned(plain: Any) -> Any:
     """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
     if isinstance(plain, str):
-        return without_codes(plain)
+        return redact_text(without_codes(plain))
     if isinstance(plain, dict):
         return {key: cleaned(value) for key, value in plain.items()}
     return [cleaned(value) for value in plain] if isinstance(plain, list) else plain

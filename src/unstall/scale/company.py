@@ -17,7 +17,7 @@ from unstall.scale.membership import Membership
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
 FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
 PARTS_WITHIN_S = 4.0
-LEFT = "left"
+LEFT, PARTING = "left", "parting"
 
 
 class Channel(Protocol):
@@ -88,29 +88,32 @@ class Company:
 
     def say_left(self) -> None:
         """Before this worker ends at somebody's wish: the others need not find out by themselves."""
-        if self._channel is not None:
-            self._channel.put(LEFT, str(self.who.worker).encode())
-
-    def part(self, most_s: float = PARTS_WITHIN_S) -> None:
-        """When all end at the same step: whoever has all that it needs of the others waits for the first to have it, too, which
-        goes last, as the others could not even hear that it is gone. Not for long: one that is lost is not waited for."""
         if self._channel is None:
             return
         try:
-            self._channel.put(f"parting/{self.who.worker}", b"")
-            until = time.monotonic() + most_s
+            self._channel.put(LEFT, str(self.who.worker).encode())
+        except (RuntimeError, ValueError, OSError):
+            return  # what carried the messages is gone, and with it whoever would have read this one
+
+    def part(self, most_s: float = PARTS_WITHIN_S) -> None:
+        """When all workers end at the same step: the others wait until worker 0 has saved, too. They do not wait longer than
+        `most_s`, as worker 0 may be lost. Worker 0 itself then leaves by `leave_last`."""
+        if self._channel is None:
+            return
+        until = time.monotonic() + most_s
+        try:
             if self.is_first:
-                self._seen([f"gone/{worker}" for worker in range(1, self.who.workers)], until)
-            else:
-                self._seen(["parting/0"], until)
-                self._channel.put(f"gone/{self.who.worker}", b"")
+                self._channel.put(PARTING, b"")
+            while self._channel.get(PARTING) is None and time.monotonic() < until:
+                time.sleep(FIRST_LOOK_S)
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone
 
-    def _seen(self, keys: list[str], until: float) -> None:
-        assert self._channel is not None
-        while any(self._channel.get(key) is None for key in keys) and time.monotonic() < until:
-            time.sleep(FIRST_LOOK_S)
+    def leave_last(self, most_s: float = PARTS_WITHIN_S) -> None:
+        """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
+        them by: a process that loses that connection is aborted by the framework. Returns after `most_s` at the latest."""
+        if self.lifeline is not None and self.is_first:
+            self.lifeline.wait_until_all_are_gone(most_s)
 
     # --- messages ---
 

@@ -89,10 +89,21 @@ class Lifeline:
             time.sleep(0.02)
         return self.news
 
+    def wait_until_all_are_gone(self, within_s: float) -> bool:
+        """Wait up to `within_s` for the processes at the other end of every connection to end; return whether they have. The
+        kernel closes a connection when its process has ended, however it did."""
+        until = time.monotonic() + within_s
+        while not self._are_all_gone() and time.monotonic() < until:
+            time.sleep(0.02)
+        return self._are_all_gone()
+
+    def _are_all_gone(self) -> bool:
+        return all(line.is_ended for line in self._lines.values())
+
     # --- the thread ---
 
     def _live(self) -> None:
-        while any(not line.is_ended for line in self._lines.values()):
+        while not self._are_all_gone():
             self._say()
             self._hear()
             self._judge(time.monotonic())

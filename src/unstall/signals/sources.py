@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +19,14 @@ from unstall.journal.events import SourceRead, StackSampled
 MOST_LINES = 60
 LARGEST_FILE_BYTES = 2_000_000
 LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True)
+class _Taken:
+    lock: str
+    line: int
+    by: str  # with | acquire | maybe
+
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
@@ -42,6 +51,7 @@ def read_line(file: str, line: int) -> SourceRead | None:
     if not 1 <= line <= len(lines):
         return None
     function = _innermost_function(tree, line)
+    held = _held_at(function, line)
     return SourceRead(
         at=time.time(),
         file=file,
@@ -50,7 +60,9 @@ def read_line(file: str, line: int) -> SourceRead | None:
         function=getattr(function, "name", "<module>"),
         is_generator=any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)),
         awaits=_taken_at(function, line),
-        holds=_held_at(function, line),
+        holds=[each.lock for each in held],
+        taken_at=[each.line for each in held],
+        taken_by=[each.by for each in held],
         either=_in_one_line(function, line),
         loop=_loop_around(function, line),
     )
@@ -117,21 +129,43 @@ def _last_line(items: list[ast.withitem]) -> int:
     return last.end_lineno or last.lineno
 
 
-def _held_at(function: _Function, line: int) -> list[str]:
+def _held_at(function: _Function, line: int) -> list[_Taken]:
     """The locks that are held at this line: it lies in the body of a `with`, or between acquire() and release()."""
-    held: list[str] = []
-    last: dict[str, str] = {}
-    calls: list[tuple[int, str, str]] = []
+    held: list[_Taken] = []
+    calls: list[tuple[int, ast.Call, str, str]] = []
     for node in _own_nodes(function):
         if isinstance(node, ast.With) and node.body[0].lineno <= line <= (node.end_lineno or node.lineno):
-            held += [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
+            names = [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
+            held += [_Taken(name, node.lineno, "with") for name in names]
         for method in ("acquire", "release"):
             name = _method_of(node, method)
             if name is not None and isinstance(node, ast.Call) and (node.end_lineno or node.lineno) < line:
-                calls.append((node.lineno, name, method))
-    for _, name, method in sorted(calls):
-        last[name] = method
-    return held + [name for name, method in last.items() if method == "acquire" and name not in held]
+                calls.append((node.lineno, node, name, method))
+    sure = _passed_before(function, line)
+    last: dict[str, _Taken | None] = {}
+    for number, call, name, method in sorted(calls, key=lambda each: each[0]):
+        by = "acquire" if id(call) in sure and not call.args and not call.keywords else "maybe"
+        last[name] = _Taken(name, number, by) if method == "acquire" else None
+    named = {each.lock for each in held}
+    return held + [taken for taken in last.values() if taken is not None and taken.lock not in named]
+
+
+def _passed_before(function: _Function, line: int) -> set[int]:
+    """The calls that every way to this line passes: statements of their own, before it, in the blocks around it."""
+    passed: set[int] = set()
+    blocks: list[ast.AST] = [function]
+    while blocks:
+        block = blocks.pop()
+        for _, body in ast.iter_fields(block):
+            statements = [each for each in body if isinstance(each, ast.stmt)] if isinstance(body, list) else []
+            around = [each for each in statements if _covers(each, line)]
+            if around:
+                before = statements[: statements.index(around[0])]
+                passed |= {id(each.value) for each in before if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)}
+            blocks += around
+            handlers = [each for each in body if isinstance(each, ast.ExceptHandler)] if isinstance(body, list) else []
+            blocks += handlers
+    return passed
 
 
 def _loop_around(function: _Function, line: int) -> list[int]:

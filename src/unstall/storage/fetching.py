@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from unstall.errors import NoSuchRun, NotPermitted
+from unstall.private_files import make_private_folder
 from unstall.runs import RunFolder, folder_for
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import FOLDER, complete, fetch_newest, on_disk
@@ -33,7 +34,7 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     if not with_checkpoint and (is_copy(run) or not run.path.exists()):
         return copied(source)
     try:
-        run.path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(run.path)
         with alone_with_copy(run) as was_copy:  # a board on this machine may bring it, too
             if was_copy or is_ahead(source, run.path):
                 fetch_files(source, run.path, with_large=with_checkpoint)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from unstall.errors import UnstallError
+from unstall.private_files import make_new_files_private
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import KeptCheckpoints
 from unstall.storage.kept_files import KeptFiles
@@ -107,6 +108,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when its standard input does
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    make_new_files_private()
     try:
         target = located(arguments[1])
         assert isinstance(target, BucketPath)

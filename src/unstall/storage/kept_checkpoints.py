@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.errors import BucketFailed
+from unstall.private_files import FOLDER_MODE, private_opener, write_private
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.trying import Missing, Taken
@@ -200,18 +201,18 @@ def _fetch(source: BucketPath, target: Path) -> None:
         raise ValueError(f"expected version {VERSION}. Received: {said['version']!r:.40}")
     aside = target.with_name(f".{target.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
+    aside.mkdir(mode=FOLDER_MODE, parents=True)
     try:
         fetched = ahead(lambda part: (source / part[0]).read_range(0, part[2]), said["parts"], AT_ONCE)
         for raw, (name, file, size) in zip(fetched, said["parts"], strict=True):
             if len(raw) != size:
                 raise ValueError(f"{name} has {len(raw):,} bytes of {size:,}")
-            with (aside / Path(file).name).open("ab") as out:
+            with open(aside / Path(file).name, "ab", opener=private_opener) as out:
                 out.write(raw)
         for file, expected in json.loads(said["manifest"])["files"].items():
             if _sha256(aside / Path(file).name) != expected["sha256"]:
                 raise ValueError(f"{file} is not what was written: its checksum differs")
-        (aside / MANIFEST).write_text(said["manifest"], encoding="utf-8")
+        write_private(aside / MANIFEST, said["manifest"])
         aside.rename(target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)

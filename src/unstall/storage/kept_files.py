@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from unstall.private_files import make_private_folder, private_opener
 from unstall.storage.bucket import Bucket, Entry, ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.kept_checkpoints import FOLDER as CHECKPOINTS
@@ -72,9 +73,9 @@ def fetch_one(bucket: Bucket, entry: Entry, path: Path) -> None:
             return
     except OSError:
         pass  # it is not there yet
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     aside = path.with_name(f".{path.name}.part")
-    with aside.open("wb") as file:
+    with open(aside, "wb", opener=private_opener) as file:
         file.writelines(bucket.read_large(entry.key, entry.size))
     if entry.changed_at:
         os.utime(aside, (entry.changed_at, entry.changed_at))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unstall.private_files import make_private_folder, private_opener
 from unstall.storage.bucket import Bucket, Entry
 from unstall.storage.bucket_path import BucketPath
 
@@ -131,14 +132,14 @@ def add_new(bucket: Bucket, journal: KeptJournal, run: Path) -> bool:
     has = path.stat().st_size if path.exists() else 0
     if has >= journal.size:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     known = _end_of(path, has)
     added = _from(bucket, journal, segments, has - len(known))
     first = next(added)
     while len(first) < len(known):
         first += next(added)
     if first.startswith(known):
-        with path.open("ab") as file:
+        with open(path, "ab", opener=private_opener) as file:
             file.write(first[len(known) :])
             file.writelines(added)
     else:
@@ -165,6 +166,6 @@ def _from(bucket: Bucket, journal: KeptJournal, segments: list[tuple[int, int]],
 
 def _write_whole(path: Path, pieces: Iterable[bytes]) -> None:
     aside = path.with_name(f".{path.name}.part")
-    with aside.open("wb") as file:
+    with open(aside, "wb", opener=private_opener) as file:
         file.writelines(pieces)
     aside.replace(path)

@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from unstall.errors import NotPermitted
+from unstall.private_files import FILE_MODE, make_private_folder
 from unstall.report.progress import Progress
 from unstall.runs import RunFolder, bucket_home, folder_for
 from unstall.storage.bucket import Entry, ahead
@@ -90,8 +91,8 @@ def copied(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
     run = RunFolder(folder_for(str(source)))
     try:
         if not run.path.exists():
-            run.path.mkdir(parents=True, exist_ok=True)
-            (run.path / MARK).touch()
+            make_private_folder(run.path)
+            (run.path / MARK).touch(mode=FILE_MODE)
         with alone_with_copy(run, WAITS_S if entries is None else 0.0) as is_alone:
             if is_alone:
                 _bring(source, source.bucket.everything(source.key) if entries is None else entries, run.path)

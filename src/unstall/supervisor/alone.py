@@ -18,7 +18,7 @@ FILE = "lock"
 
 @contextmanager
 def alone_with(run: RunFolder) -> Iterator[None]:
-    descriptor = os.open(run.path / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(run.path / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,6 +14,7 @@ from unstall.errors import NoSuchRun, NotPermitted, WrongInput
 from unstall.journal.events import PlanMade
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Kind, Verb
+from unstall.private_files import make_private_folder
 from unstall.report import defects
 from unstall.runs import RunFolder
 from unstall.settings import Settings, as_plain, changed, from_plain
@@ -119,7 +120,7 @@ def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFol
     folder = runs.folder_for(place).absolute() if place else runs.create(settings.model).path
     run = RunFolder(folder / within)
     try:
-        run.path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(run.path)
         if not run.settings_path.exists():
             run.write_settings(as_plain(settings), are_given=True)
             run.write_settings(as_plain(settings))
@@ -162,7 +163,7 @@ def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> 
 def _made(out: str) -> RunFolder:
     _refuse_taken(out)
     folder = runs.folder_for(out).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     run = RunFolder(folder)
     if is_bucket(out):
         run.keep_in(out)

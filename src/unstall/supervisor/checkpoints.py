@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from unstall.private_files import make_private_folder
 from unstall.runs import RunFolder
 
 SET_ASIDE = "checkpoints-set-aside"
@@ -21,7 +22,7 @@ def set_aside_after(run: RunFolder, step: int) -> None:
     aside = run.path / SET_ASIDE
     for folder, at in _folders(run):
         if at > step:
-            aside.mkdir(exist_ok=True)
+            make_private_folder(aside)
             folder.rename(_free(aside / folder.name))
 
 

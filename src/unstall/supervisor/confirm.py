@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,14 @@ from unstall.errors import WrongInput
 from unstall.journal.events import ExperimentEnded, RunStarted
 from unstall.journal.reader import read_folder
 from unstall.journal.writer import JournalWriter
-from unstall.masking import MASK
+from unstall.redaction import MASK
 from unstall.report.story import tell
 from unstall.runs import RunFolder
+from unstall.supervisor.foreign_run import refuse_foreign
 from unstall.supervisor.launch import environment
 
 LONGEST_S = 300.0
+Agree = Callable[[Sequence[str], str], None]
 VARIABLE = "UNSTALL_EXPERIMENTS"
 
 
@@ -30,19 +32,25 @@ def experiments_for(causes: list[str]) -> list[str]:
 
 
 def confirm(
-    run: RunFolder, wanted: tuple[str, ...] = (), command: Sequence[str] = ()
+    run: RunFolder, wanted: tuple[str, ...] = (), command: Sequence[str] = (), agree: Agree | None = None
 ) -> tuple[list[ExperimentEnded], dict[str, Any]]:
     """Makes the experiments that the verdicts call for, or those that are wanted; gives them and the new story.
 
-    `command` as it was typed, where it is still known: the journal has it without secrets.
+    `command` as it was typed, where it is still known: the journal has it without secrets. Else it is the one of the journal, and
+    the run must be the user's own; `agree` is called with it and its folder before it is started, and raises to prevent that.
     """
     journal = read_folder(run.path)
+    if not command:
+        refuse_foreign(run, journal)
     started = journal.first(RunStarted)
     if started is None or not started.command or started.mode == "attach":
         raise WrongInput(f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch.")
     causes = [finding.cause for finding in diagnose(journal).findings]
     names = list(wanted) or experiments_for(causes)
-    results = _experiment(_whole(command or started.command, run), started.folder, names) if names else []
+    whole = _whole(command or started.command, started.folder, run) if names else []
+    if names and agree is not None:
+        agree(whole, started.folder)
+    results = _experiment(whole, started.folder, names) if names else []
     writer = JournalWriter(run.journal_path("confirm", os.getpid()))
     for event in results:
         writer.write(event)
@@ -53,8 +61,8 @@ def confirm(
     return results, story
 
 
-def _whole(command: Sequence[str], run: RunFolder) -> Sequence[str]:
-    if any(MASK in part for part in command):
+def _whole(command: Sequence[str], folder: str, run: RunFolder) -> Sequence[str]:
+    if any(MASK in part for part in (*command, folder)):
         told = " ".join(command)
         raise WrongInput(
             f"The command of run '{run.name}' held a secret, which is not kept: {told}. It cannot be started again from here; "

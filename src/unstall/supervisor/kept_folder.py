@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from unstall.private_files import make_private_folder, write_private
 from unstall.runs import KEPT_IN, RunFolder
 
 
@@ -23,9 +24,9 @@ class KeptFolder:
         self._is_tried = True
         try:
             for folder in (self._run.path, *self.of_workers):
-                folder.mkdir(parents=True, exist_ok=True)
+                make_private_folder(folder)
             for path, text in self._files.items():
-                path.write_text(text, encoding="utf-8")
+                write_private(path, text)
             self._run.write_settings(settings)
         except OSError:
             return False

@@ -22,6 +22,7 @@ import psutil
 from unstall.errors import WrongInput
 from unstall.journal.events import ProcessEnded, SignalSent
 from unstall.runs import RunFolder
+from unstall.supervisor.dispositions import given, spawn
 from unstall.supervisor.pending import hold_back, is_of_terminal, wait_for_signal
 
 START = Path(__file__).parents[1] / "inside" / "start"
@@ -64,12 +65,11 @@ class Launched:
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
         self.command = list(command)
-        actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
+        given()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:
-            env = environment(run, variables)
-            self.pid = os.posix_spawnp(command[0], list(command), env, setsigmask=self.mask, file_actions=actions)
+            self.pid = spawn(command, environment(run, variables), self.mask, prints_on_stderr)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
@@ -165,12 +165,13 @@ class Launched:
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""
         ended = self.ended
-        if ended is None:
-            return 1
+        if ended is None or (ended.signal is None and ended.exit_code is None):
+            return 1  # nobody knows how: that is not well
         if ended.signal is None:
             return ended.exit_code or 0
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody reads it, or there is none
+                stream.flush()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(ended.signal, signal.SIG_DFL) if ended.signal not in (signal.SIGKILL, signal.SIGSTOP) else None
         signal.pthread_sigmask(signal.SIG_SETMASK, [])

@@ -25,6 +25,8 @@ from unstall.journal.events import (
     StepsEnded,
     VersionsRead,
 )
+from unstall.private_files import write_private
+from unstall.redaction import register_command, register_variables
 from unstall.runs import RunFolder
 from unstall.signals import circumstances, data_files, data_named, machine, packages, project
 from unstall.signals.project import Sources
@@ -55,6 +57,8 @@ class Recorder:
         self._command = list(command)
         self._folder = folder
         self._variables = dict(variables)
+        register_variables(self._variables)
+        register_command(self._command)
         self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
         script = circumstances.script_of(self._command, folder, self._search)
         self._script = script if project.is_own(script) else ""  # that of the trainer is nobody's
@@ -165,8 +169,7 @@ class Recorder:
         plain = {"folder": sources.folder, "script": sources.script, "files": sources.files}
         path = self._run.sources_path
         aside = path.with_name(f".{path.name}.new")
-        aside.touch(mode=0o600)  # the program may lie where others cannot read it
-        aside.write_bytes(gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))
+        write_private(aside, gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))
         aside.replace(path)
         self._note(
             SourcesCopied(

@@ -29,7 +29,7 @@ def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
         from unstall.report.whole import tell_whole
 
         target = watch.run.report_path
-        html.write_run(tell_whole(watch.run, watch.journal, diagnosis, watch.timeline), target)
+        html.write_run(tell_whole(watch.run, watch.journal, diagnosis, watch.timeline), target, is_private=True)
         written.append(target)
 
     if watch.is_timeline_broken:

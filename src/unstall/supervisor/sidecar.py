@@ -18,7 +18,7 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))
-    watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid())))
+    watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
     teller = Teller(run, Wishes(quiet=quiet))
     with kept_in_bucket(run, teller.complain):
         while is_alive(pid):

@@ -49,7 +49,7 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
     if wishes.board:
         show_on_board(run, wishes)
     try:
-        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid())))
+        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
     except UnstallError:
         run.remove_if_empty()
         raise

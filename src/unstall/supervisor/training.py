@@ -17,6 +17,7 @@ from unstall.errors import BucketFailed, UnstallError
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.writer import JournalWriter
 from unstall.plans import Fault, Kind, Plan, Sign, Verb
+from unstall.private_files import make_private_folder
 from unstall.remedies.shrink_micro_batch import fitting_divisor
 from unstall.report import json as json_report
 from unstall.runs import RunFolder
@@ -47,7 +48,7 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
     settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
     first = engines.memberships(os.environ, settings.workers)[0]  # of this machine
     own = run.of_worker(first.worker)
-    own.path.mkdir(parents=True, exist_ok=True)
+    make_private_folder(own.path)
     with alone_with(own):
         if wishes.board:
             show_on_board(run, wishes)
@@ -92,7 +93,7 @@ class Course:
         self.verified: set[int] = set()
         self._is_guest = False
         self.teller = Teller(own, wishes)
-        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()))
+        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = Notice()
         self._machine = remembered.machine()
@@ -121,8 +122,8 @@ class Course:
         if who.worker == lead.worker:
             return self._writer
         own = self.run.of_worker(who.worker)
-        own.path.mkdir(parents=True, exist_ok=True)
-        return JournalWriter(own.journal_path("watcher", os.getpid()))
+        make_private_folder(own.path)
+        return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 
     def patient(self, bedside: Bedside) -> Patient:
         cores = len(os.sched_getaffinity(0))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from unstall import remedies
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.diagnosis.memory import room
+from unstall.diagnosis.messages import innermost
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import (
     ErrorRaised,
@@ -129,7 +130,7 @@ def _out_of_memory(patient: Patient, step: int) -> Fault:
         return patient.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{patient.beside} in step {step:,}.")
     step = max(step, met.step)
     at_once = f", with {met.micro_batch} images at once in {met.precision}" if met.micro_batch else ""
-    lines = tuple(met.message.strip().splitlines()[:1])
+    lines = tuple(line for line in (innermost("", met.message).message,) if line)
     if _OF_THE_HOST.search(met.message):
         return patient.has(Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,} ({met.phase}).", *lines)
     return patient.has(
@@ -179,7 +180,7 @@ def who_was_lost(journal: Journal) -> str:
 
 def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
     error = _fatal(patient.journal)
-    what = f"{error.kind}: {(error.message.strip().splitlines() or [''])[0][:200]}" if error else f"exit code {ended.exit_code}"
+    what = innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return patient.has(
             Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,}.", what, *told_by(diagnosis)

@@ -99,12 +99,12 @@ class Watch:
     # --- the journal ---
 
     def note(self, *events: Event) -> None:
-        """Our own events go into our own file; `tick` reads them back with the program's."""
+        """Our own events go into our own file; `tick` reads them back with the program's, and those that the disk refused."""
         for event in events:
             self._writer.write(event)
 
     def read(self) -> None:
-        events = self._tail.read()
+        events = sorted([*self._tail.read(), *self._writer.take_lost()], key=lambda event: event.at)
         self.journal.extend(since(events, self._since))
         self.journal.now = time.time()
         self.guarded("record", lambda: self._recorder.look(events))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from unstall.private_files import make_new_files_private
 from unstall.report.streams import print_what_the_stream_has
 from unstall.runs import RunFolder
 from unstall.training.worker import work
@@ -16,6 +17,7 @@ def main() -> int:
         sys.stderr.write("unstall: Expected the folder of a run. Usage: python -m unstall.training RUN_FOLDER [--quiet]\n")
         return 2
     print_what_the_stream_has()
+    make_new_files_private()
     return work(RunFolder(Path(arguments[0]).resolve()), is_quiet="--quiet" in sys.argv)
 
 

@@ -26,6 +26,7 @@ from unstall.settings import Settings, as_plain
 from unstall.training import preparing, same_data, telling
 from unstall.training.board import Board
 from unstall.training.checkpoint import Checkpoints, Rhythm, Saved
+from unstall.training.damaged_checkpoints import AllDamaged, refusal
 from unstall.training.detecting import Detecting
 from unstall.training.fingerprint import fingerprint_of
 from unstall.training.interruption import Interruption
@@ -67,8 +68,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
     from it: the others need not even have it."""
     checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
-    saved = checkpoints.newest() if company.is_first else None
-    position = company.from_first(lambda: None if saved is None else saved.position)
+    saved, position = _newest(run, checkpoints, company)
     needed = None if position is None else position["needed_by_weights"]
     with shown_progress() if company.is_first else nullcontext() as progress:
         learned = lessons(settings, preparing.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
@@ -106,6 +106,20 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     )  # fmt: skip
     _say_what_begins(begun, saved)
     return begun
+
+
+def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple[Saved | None, dict[str, Any] | None]:
+    """The checkpoint, which only the first worker has, and its position. Where all are damaged, every worker is told so."""
+    saved, refused = None, ""
+    if company.is_first:
+        try:
+            saved = checkpoints.newest()
+        except AllDamaged as damaged:
+            refused = refusal(run, damaged.refused)
+    told = company.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    if told["refused"]:
+        raise WrongInput(told["refused"])
+    return saved, told["position"]
 
 
 def refuse_other_data(company: Company, learned: Lessons) -> None:

@@ -10,7 +10,6 @@ gone costs the checkpoint, never the training.
 
 from __future__ import annotations
 
-import re
 import shutil
 import threading
 import time
@@ -22,11 +21,12 @@ from typing import Any
 import numpy.typing as npt
 
 from unstall.journal.events import CheckpointCompleted, CheckpointFailed, CheckpointRefused
-from unstall.training import checkpoint_files
-from unstall.training.checkpoint_files import Arrays, Damaged
+from unstall.training import checkpoint_files, checkpoint_manifest, damaged_checkpoints
+from unstall.training.checkpoint_files import Arrays
+from unstall.training.checkpoint_manifest import Damaged
+from unstall.training.damaged_checkpoints import AllDamaged, step_of
 from unstall.training.telling import tell
 
-NAME = re.compile(r"step-(\d{9,})")
 ASIDE = "."  # what begins with this is being written, or on its way out
 BEFORE = ".before"  # what ends with this is on its way out as soon as the next of the same step is in
 MOST_SHARE = 0.03  # of the time that saving may take
@@ -64,13 +64,13 @@ class Checkpoints:
 
     def paths(self) -> list[Path]:
         """The complete ones, the newest first; nothing is read."""
-        found = [path for path in self._folder.glob("step-*") if NAME.fullmatch(path.name)]
-        return sorted(found, key=_step_of, reverse=True)
+        return damaged_checkpoints.paths(self._folder)
 
     # --- reading ---
 
     def newest(self) -> Saved | None:
-        """The newest that is sound. A damaged one is journalled and passed over, with what is lost by it."""
+        """The newest that is sound; None: none was ever written. A damaged one is journalled and passed over, with what is lost
+        by it. Where all are damaged, AllDamaged is raised: whoever began anew would write over what the run has left."""
         self._take_back()
         found, refused = None, {}
         for path in self.paths():
@@ -79,20 +79,21 @@ class Checkpoints:
             except Damaged as damaged:
                 refused[path] = str(damaged)
                 continue
-            found = Saved(path, _step_of(path), arrays, position)
+            found = Saved(path, step_of(path), arrays, position)
             break
+        if refused and found is None:
+            raise AllDamaged(refused)
         instead = 0 if found is None else found.step
         for path, why in refused.items():
-            event = CheckpointRefused(at=time.time(), path=str(path), why=why, step=_step_of(path), instead_step=instead)
-            tell(event)
+            tell(CheckpointRefused(at=time.time(), path=str(path), why=why, step=step_of(path), instead_step=instead))
         self._refused = set(refused)
         return found
 
     def withdraw_from(self, step: int) -> None:
         """Those of this step and later ones are not to be gone on from, unless there is no other."""
         paths = self.paths()
-        for path in paths if any(_step_of(each) < step for each in paths) else ():
-            if _step_of(path) >= step:
+        for path in paths if any(step_of(each) < step for each in paths) else ():
+            if step_of(path) >= step:
                 _remove(path)
 
     # --- writing ---
@@ -141,7 +142,7 @@ class Checkpoints:
                 target.rename(before)
             aside.rename(target)
             checkpoint_files.sync_folder(self._folder)
-            checkpoint_files.verify(target)
+            checkpoint_manifest.verify(target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)  # where something failed: else it has its name by now
         shutil.rmtree(before, ignore_errors=True)
@@ -243,11 +244,6 @@ class Rhythm:
         self._cost_s = outcome.cost_s
         if outcome.error:
             self._last_step = None
-
-
-def _step_of(path: Path) -> int:
-    named = NAME.fullmatch(path.name)
-    return int(named[1]) if named else -1
 
 
 def _remove(path: Path) -> None:

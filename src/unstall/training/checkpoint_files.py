@@ -15,17 +15,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-VERSION = 1
-ARRAYS, POSITION, MANIFEST = "arrays.bin", "position.json", "manifest.json"
+from unstall.training.checkpoint_manifest import ARRAYS, MANIFEST, PIECE, POSITION, VERSION, Damaged, hold_against, manifest_of
+
 IS_RISING = "is_rising"  # of a position: the loss rose by and by, so that an older one may be worth more
 ALIGNMENT = 64  # every array begins at a multiple of this, so that it can be used where it lies
-PIECE = 4 * 2**20  # bytes that are hashed and written at once: between two pieces the training has its turn
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-class Damaged(Exception):
-    """Why a folder is no checkpoint."""
 
 
 def write(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], position: Mapping[str, Any]) -> int:
@@ -39,30 +34,16 @@ def write(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], position: Mappin
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def verify(folder: Path) -> None:
-    """Reads every byte. Damaged where one is not as it was written."""
-    for name, said in _manifest(folder).items():
-        digest, length = hashlib.sha256(), 0
-        try:
-            with (folder / name).open("rb") as file:
-                while piece := file.read(PIECE):
-                    digest.update(piece)
-                    length += len(piece)
-        except OSError as error:
-            raise Damaged(f"{name} cannot be read: {error.strerror}") from None
-        _hold_against(name, said, length, digest.hexdigest())
-
-
 def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     """The arrays, which may not be written to, and the position."""
     contents: dict[str, npt.NDArray[np.uint8]] = {}
-    for name, said in _manifest(folder).items():
+    for name, said in manifest_of(folder).items():
         try:
             contents[name] = np.fromfile(folder / name, np.uint8)
         except OSError as error:
             raise Damaged(f"{name} cannot be read: {error.strerror}") from None
         contents[name].flags.writeable = False
-        _hold_against(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
+        hold_against(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
     try:
         index = json.loads(contents[POSITION].tobytes())
         arrays = {each["name"]: _array(contents[ARRAYS], each) for each in index["arrays"]}
@@ -142,31 +123,6 @@ def _places(arrays: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
 
 
 # --- reading ---
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise Damaged(f"it has no {MANIFEST}: it was never finished") from None
-    except OSError as error:
-        raise Damaged(f"{MANIFEST} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise Damaged(f"{MANIFEST} is cut off or damaged") from None
-    version = manifest.get("version") if isinstance(manifest, dict) else None
-    if version != VERSION:
-        raise Damaged(f"expected version {VERSION} of checkpoints. Received: {version!r:.40}")
-    files = manifest.get("files")
-    if not isinstance(files, dict) or {name for name, said in files.items() if isinstance(said, dict)} != {ARRAYS, POSITION}:
-        raise Damaged(f"{MANIFEST} does not name {ARRAYS} and {POSITION}")
-    return files
-
-
-def _hold_against(name: str, said: dict[str, Any], length: int, sha256: str) -> None:
-    if length != said.get("bytes"):
-        raise Damaged(f"{name} has {length:,} bytes; it was written with {said.get('bytes')}")
-    if sha256 != said.get("sha256"):
-        raise Damaged(f"{name} is not what was written: its checksum differs")
 
 
 def _array(raw: npt.NDArray[np.uint8], place: dict[str, Any]) -> npt.NDArray[Any]:

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from unstall.scale.company import PARTS_WITHIN_S
 from unstall.training.endings import INTERRUPTED
 from unstall.training.parentage import end_if_orphaned
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PATIENCE_S = 8.0  # then the process ends with the checkpoint that there is; whoever asked may kill it after 10
+LAST_WAIT_S = 1.0  # of that, or beyond it, for other workers to end before this one
 NATIVE_S = 1.0  # for Python to come back by itself, where it may leave at any moment
 LOOK_EVERY_S = 0.05
 
@@ -35,6 +37,7 @@ class Interruption:
         self._wakes = self._may_leave = 0
         self._writing: int | None = None
         self.before_leaving: Callable[[float], object] = lambda seconds: None  # given so long to bring things to an end
+        self.leave_last: Callable[[float], object] = lambda seconds: None  # of several workers the first waits for the others
 
     @property
     def is_asked(self) -> bool:
@@ -108,5 +111,7 @@ class Interruption:
                 break
             time.sleep(LOOK_EVERY_S)
         self.before_leaving(max(0.0, PATIENCE_S - waited))
+        waited = time.monotonic() - self.asked_at
+        self.leave_last(max(LAST_WAIT_S, min(PARTS_WITHIN_S, PATIENCE_S - waited)))
         sys.stderr.flush()
         os._exit(INTERRUPTED)

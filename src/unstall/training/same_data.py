@@ -10,7 +10,7 @@ from typing import Any
 from unstall.errors import WrongInput
 from unstall.report.class_names import some
 from unstall.report.counted import counted
-from unstall.training.checkpoint_files import POSITION
+from unstall.training.checkpoint_manifest import POSITION
 from unstall.training.lessons import Lessons
 
 DATA = "data"  # of a checkpoint's position

@@ -22,6 +22,7 @@ from unstall.errors import BucketFailed, UnstallError, WrongInput
 from unstall.inside import begin as probing
 from unstall.inside import probe
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
+from unstall.private_files import make_private_folder
 from unstall.report.counted import counted
 from unstall.report.training_line import say
 from unstall.runs import RunFolder
@@ -92,7 +93,7 @@ class Worker:
     def train(self) -> Ending:
         began = time.monotonic()
         own = self.run.of_worker(self.who.worker)
-        own.path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(own.path)
         probing.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
@@ -131,6 +132,7 @@ class Worker:
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             self.company, settings = joined(self.who, settings, self.interruption)
+            self.interruption.leave_last = self.company.leave_last
             start(backend, takes_card=True)
             self.interruption.listen_again()
             from unstall.training.beginning import begin
@@ -177,6 +179,7 @@ class Worker:
         for other workers."""
         if ending == INTERRUPTED:
             self.company.say_left()
+            self.company.leave_last()
         current = probe.current()
         if current is not None:
             probing.ended(current)

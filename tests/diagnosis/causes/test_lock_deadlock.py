@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from tests.diagnosis.builders import kernel, lib, main, py, sleeper, source, stacks, stuck, thread, three
 from unstall.diagnosis.causes import lock_deadlock
 from unstall.diagnosis.diagnose import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ChildSeen, SampleFailed, ThreadStack
+from unstall.signals import sources
 
 STDLIB = "/usr/lib/python3.11"
 FIT = main(lib("tensorflow/python/eager/execute.py", "quick_execute"), py("train.py", "<module>", 31))
@@ -138,3 +142,59 @@ def test_clear_in_a_forked_child_and_when_it_moves_or_works() -> None:
 def test_unknown_without_stacks() -> None:
     refused = SampleFailed(at=three(FIT)[0].at, signal="stacks", missing="the permission", cure="sudo")
     assert lock_deadlock.examine(stuck(refused)) == Unknown("the permission", "sudo")
+
+
+BY_HAND = """\
+import threading
+
+lock = threading.Lock()
+
+
+def save(history):
+    lock.acquire()
+    print(len(history))
+    flush(history)
+    lock.release()
+
+
+def flush(history):
+    lock.acquire()
+    history.clear()
+    lock.release()
+"""
+
+
+def taken_again(tmp_path: Path, program: str) -> Found:
+    """A main thread that stands in line 14 of the program, called from line 9."""
+    path = tmp_path / "save.py"
+    path.write_text(program)
+    stands = main(py(str(path), "flush", 14), py(str(path), "save", 9), py(str(path), "<module>", 20))
+    samples = three(stands)
+    read = [replace(line, at=samples[-1].at) for line in sources.read(list(samples))]
+    verdict = lock_deadlock.examine(stuck(*samples, *read, ASLEEP))
+    assert isinstance(verdict, Found)
+    return verdict
+
+
+def test_says_the_line_that_took_the_lock_and_no_with_where_there_is_none(tmp_path: Path) -> None:
+    verdict = taken_again(tmp_path, BY_HAND)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert "save.py:9, after `lock.acquire()` in line 7" in verdict.summary
+    said = " ".join([verdict.summary, *(each.claim for each in verdict.evidence), *(each.do for each in verdict.remedies)])
+    assert "with" not in said.split()
+    assert "`with" not in said
+    assert "since" not in said
+
+
+def test_says_the_with_that_took_the_lock_where_there_is_one(tmp_path: Path) -> None:
+    program = BY_HAND.replace("    lock.acquire()\n    print", "    with lock:\n      print", 1).replace(
+        "    flush", "      flush", 1
+    )
+    verdict = taken_again(tmp_path, program)
+    assert "save.py:9, inside `with lock` of line 7" in verdict.summary
+    assert any("only after the `with lock`" in each.do for each in verdict.remedies)
+
+
+def test_likely_where_the_lock_may_not_have_been_taken(tmp_path: Path) -> None:
+    program = BY_HAND.replace("    lock.acquire()\n    print", "    lock.acquire(timeout=5)\n    print", 1)
+    assert taken_again(tmp_path, program).certainty is Certainty.LIKELY

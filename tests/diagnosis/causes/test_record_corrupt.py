@@ -1,5 +1,7 @@
 """record_corrupt: a decoder or a record reader met damaged data, and the program ended."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
@@ -39,27 +41,50 @@ def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: s
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert said in verdict.summary
-    assert "step 100" in verdict.summary
+    assert verdict.summary.endswith("100 steps had ended by then.")
 
 
-def summary_with(*files: tuple[str, str]) -> str:
-    """Of a program that had to do with these files, (path, how), when the error came: they are looked at after it."""
-    met = [FileMet(at=T0 + 59.01 + number / 1000, path=path, how=how) for number, (path, how) in enumerate(files)]
+def test_nothing_is_said_of_steps_where_they_are_not_seen() -> None:
+    """A loop of one's own in PyTorch: it may have made a thousand steps."""
+    error = raised("OSError", "image file is truncated (12 bytes not processed)")
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert "step" not in verdict.summary
+    in_a_fit = record_corrupt.examine(journal(started(), replace(error, step=0, phase="fit"), CRASHED))
+    assert isinstance(in_a_fit, Found)
+    assert in_a_fit.summary.endswith("No step had ended by then.")
+    of_ten = record_corrupt.examine(journal(started(), steps(0, 7, at=50), replace(error, step=10), CRASHED))
+    assert isinstance(of_ten, Found)
+    assert of_ten.summary.endswith("10 steps had ended by then.")
+
+
+def summary_with(*files: tuple[str, str], line: str = "") -> str:
+    """Of a program that had to do with these files, (path, how), when the error came: they are looked at after it. `line`: the
+    variable that stands in the line that failed."""
+    met = [
+        FileMet(at=T0 + 59.01 + number / 1000, path=path, how=how, in_line=how == line)
+        for number, (path, how) in enumerate(files)
+    ]
     error = raised("OSError", "image file is truncated (94 bytes not processed)")
     verdict = record_corrupt.examine(journal(started(), error, *met, CRASHED))
     assert isinstance(verdict, Found)
     return verdict.summary
 
 
-def test_the_file_that_was_met_last_is_named() -> None:
-    assert "in /data/shard-00002.npz" in summary_with(("/data/shard-00001.npz", "first"), ("/data/shard-00002.npz", "path"))
-
-
-def test_of_several_open_files_the_one_is_named_that_the_innermost_variable_holds() -> None:
+def test_the_file_is_named_that_the_line_was_given_or_the_library_was_reading() -> None:
     log, run = ("/home/me/train.log", "open"), ("/home/me/runs/1/events-inside-7.jsonl", "open")
     images = [("/data/473.jpg", "open"), ("/data/110.jpg", "open")]
-    assert "in /data/473.jpg:" in summary_with(log, *images, run, ("/data/110.jpg", "last"), ("/data/473.jpg", "f"))
+    held = [("/data/110.jpg", "last"), ("/data/473.jpg", "f")]
+    assert "in /data/473.jpg:" in summary_with(log, *images, run, *held, line="f")
+    assert "in /data/473.jpg:" in summary_with(log, *images, run, ("/data/110.jpg", "last"), ("/data/473.jpg", "read"))
     assert "in /data/473.jpg:" in summary_with(log, images[0], run)
+
+
+def test_a_variable_that_was_left_over_names_no_file() -> None:
+    """`for path in paths: ...` before the training: it holds the last one, and not the damaged one."""
+    assert "in /" not in summary_with(("/data/59.jpg", "path"))
+    assert "in /" not in summary_with(("/data/473.jpg", "open"), ("/data/59.jpg", "open"), ("/data/59.jpg", "path"))
+    assert "in /" not in summary_with(("/data/weights.npz", "open"))  # another kind of file
 
 
 def test_no_file_is_named_where_it_may_be_any_or_is_no_data() -> None:

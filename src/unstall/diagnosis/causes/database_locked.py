@@ -29,7 +29,7 @@ import shlex
 from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import called, input_frames
-from unstall.diagnosis.failures import fatal_error, texts, user_line
+from unstall.diagnosis.failures import fatal_error, first_line, texts, user_line
 from unstall.diagnosis.stacks import is_native, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -139,7 +139,7 @@ def _ended(journal: Journal, error: ErrorRaised) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary="The program ended because a SQLite file stayed locked by another connection for as long as its timeout allows.",
-        evidence=(Evidence(f"the error that ended it: {said.splitlines()[0][:200]}", said[:500], None, (error,)),),
+        evidence=(Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,)),),
         do=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
         where=user_line(error, program_folder(journal)),
     )

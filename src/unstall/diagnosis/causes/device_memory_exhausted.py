@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
 from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
-from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.failures import steps_by_then, steps_in_words, user_line
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.journal.events import StepsEnded
 from unstall.journal.reader import Journal
+from unstall.report.counted import counted
 
 EXPLAINS = ("compiling_long",)
 
@@ -45,14 +45,13 @@ def examine(journal: Journal) -> Verdict:
             return Clear("a narrower cause explains it")
     asked = f"{gib(short.asked)} more were asked for" if short.asked else "more was asked for than there is"
     free = f", {gib(short.free_on_card)} of {gib(short.capacity)} were free" if short.capacity else ""
-    steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    when = f"in step {steps[-1].last + 1}" if steps and short.told.error.phase else "before its first step"
+    made = steps_by_then(journal, short.told.error)
     evidence = [Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, short.events)]
-    if steps:
-        evidence.append(Evidence(f"{steps[-1].last + 1:,} steps fitted before it", steps[-1].last + 1, None, tuple(steps[-1:])))
+    if made:
+        evidence.append(Evidence(f"{counted(made, 'step')} fitted before it", made, None, (short.told.error,)))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The card has too little memory for this training: {asked}{free}. It ended {when}.",
+        summary=f"The card has too little memory for this training: {asked}{free}.{steps_in_words(made)}",
         evidence=tuple(evidence),
         do=(
             "make the batch or the images smaller, or accumulate gradients over smaller batches",

@@ -25,8 +25,9 @@ inside the framework and inside the tape. Set `trainable = False` for what is no
 
 from __future__ import annotations
 
+from unstall.diagnosis.failures import said, user_line
 from unstall.diagnosis.loops import facts, listed, not_inside, short
-from unstall.diagnosis.stacks import is_user_file, program_folder, where
+from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen
 from unstall.journal.reader import Journal
@@ -89,10 +90,9 @@ def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
-    told = Evidence(f"the program ended with: {error.message.splitlines()[0][:120]}", None, None, (error,))
+    told = Evidence(f"the program ended with: {said(error).line}", None, None, (error,))
     if event is not None:
         return _found(journal, event, Certainty.CERTAIN, (told,))
-    frame = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
     read = [seen for seen in facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
     place = short(journal, read[-1].facts["loss_cut_at"]) if read else None
     evidence = [told]
@@ -104,7 +104,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed
         summary=f"The loss has no gradient: it does not depend on any weight in a way that can be differentiated.{by}",
         evidence=tuple(evidence),
         do=_cure(read[-1].facts["loss_cut_by"] if read else ""),
-        where=place or (where(frame, program_folder(journal)) if frame else None),
+        where=place or user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )
 

@@ -28,8 +28,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from unstall.diagnosis.failures import user_line
 from unstall.diagnosis.memory import room, size
-from unstall.diagnosis.shortage import MemoryKill, Shortage, error_place, memory_kill, shortage, worker_died
+from unstall.diagnosis.shortage import MemoryKill, Shortage, memory_kill, shortage, worker_died
 from unstall.diagnosis.stacks import main_thread, program_folder, user_frames, where
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
@@ -80,7 +81,7 @@ def _none(journal: Journal) -> Verdict:
 
 def _refused(journal: Journal, short: Shortage) -> Found:
     asked = f"{size(short.asked_bytes)} were" if short.asked_bytes else "more memory was"
-    place = error_place(journal, short.error)
+    place = user_line(short.error, program_folder(journal))
     at = f" at {place}" if place else ""
     evidence = [Evidence(f"the error that ended the program: {short.text}", short.asked_bytes, None, (short.error,))]
     evidence += _limits(journal)
@@ -138,7 +139,7 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
     error, stall = _last_error(journal), current_stall(journal)
     then, place = "", None
     if error is not None and worker_died(error):
-        then, place = " The training ended because of it.", error_place(journal, error)
+        then, place = " The training ended because of it.", user_line(error, program_folder(journal))
     elif stall is not None and stall.samples:
         then = " The training waits for what that worker had to do, in vain."
         place = _innermost_place(journal, stall.samples)

@@ -27,11 +27,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from unstall.diagnosis.failures import user_line
 from unstall.diagnosis.fed import Fed, fed, labels_of
 from unstall.diagnosis.loops import current_fit, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, told
 from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.stacks import is_user_file, place, program_folder
+from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
@@ -77,13 +78,8 @@ def _crash(journal: Journal) -> Found | None:
             match = re.search(pattern, error.message) if error.fatal else None
             if match is None:
                 continue
-            frame = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
             fit = current_fit(journal)
-            line = (
-                place(frame["file"], frame["line"], program_folder(journal))
-                if frame
-                else short(journal, fit.where if fit else None)
-            )
+            line = user_line(error, program_folder(journal)) or short(journal, fit.where if fit else None)
             what = words.format(*match.groups())
             return Found(
                 certainty=Certainty.CERTAIN,

@@ -9,7 +9,8 @@ How we know
 -----------
 The program stands still and uses next to no CPU. A thread stands at a line that takes a lock, in every stack sample. The
 program's own source around the lines of all stacks says which locks each thread holds: `with a:` around the line, or
-`a.acquire()` before it. Where these close a ring, or a thread wants what it holds, the verdict is certain.
+`a.acquire()` before it. Where these close a ring, or a thread wants what it holds, the verdict is certain; where the
+`acquire()` stands in a branch or has a timeout, it is likely.
 
 When this is wrong
 ------------------
@@ -70,19 +71,27 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     first = min(ring, key=_distance_from_training)
     start = ring.index(first)
     ring = ring[start:] + ring[:start]
+    held = [_held(waiter, ring[number - 1]) for number, waiter in enumerate(ring)]
     tales = [
-        f"{_name(waiter)} holds {_held(waiter, ring[number - 1])} and waits for {_wanted(waiter)}"
-        f" at {where(waiter.frame, folder)}"
-        for number, waiter in enumerate(ring)
+        f"{_name(waiter)} holds {holding.lock.name} and waits for {_wanted(waiter)} at {where(waiter.frame, folder)}"
+        for waiter, holding in zip(ring, held, strict=True)
     ]
-    evidence = [_evidence(f"{tale} ({_count(waiter)})", waiter) for tale, waiter in zip(tales, ring, strict=True)]
+    evidence = [
+        _evidence(f"{tale}; it stands {_standing(waiter, holding, folder)} ({_count(waiter)})", waiter)
+        for tale, waiter, holding in zip(tales, ring, held, strict=True)
+    ]
     return Found(
-        Certainty.CERTAIN,
+        Certainty.CERTAIN if all(holding.is_sure for holding in held) else Certainty.LIKELY,
         f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(tales) + ".",
         (*evidence, *_state(stall)),
         ("take these locks in the same order everywhere", "or guard both things with one lock"),
         where(first.frame, folder),
     )
+
+
+def _standing(waiter: Waiter, holding: Holding, folder: str) -> str:
+    """inside `with self.lock` of line 12, or: at a.py:20, inside … where a caller of the line took it"""
+    return holding.words if holding.frame is waiter.frame else f"at {where(holding.frame, folder)}, {holding.words}"
 
 
 def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
@@ -91,19 +100,23 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         if held is None:
             continue
         others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])
-        place = where(waiter.frame, folder)
+        place, name = where(waiter.frame, folder), held.lock.name
+        is_caller = held.frame is not waiter.frame
+        at = f"was called from {where(held.frame, folder)}, {held.words}" if is_caller else f"stands there {held.words}"
         return Found(
-            Certainty.LIKELY if others else Certainty.CERTAIN,
-            f"{_name(waiter)} takes {held.lock.name} at {place} although it holds it already, since"
-            f" {where(held.frame, folder)}. A plain Lock cannot be taken twice.",
-            (
-                _evidence(f"it stands at {place} and is called from inside `with {held.lock.name}` ({_count(waiter)})", waiter),
-                *_state(stall),
-            ),
-            (f"make {held.lock.name} a threading.RLock", "or call the inner function after the `with`"),
+            Certainty.LIKELY if others or not held.is_sure else Certainty.CERTAIN,
+            f"{_name(waiter)} takes {name} at {place} although it holds it already: it {at}. A plain Lock cannot be taken twice.",
+            (_evidence(f"it stands at {place} and {at} ({_count(waiter)})", waiter), *_state(stall)),
+            (f"make {name} a threading.RLock", _apart(held, is_caller)),
             place,
         )
     return None
+
+
+def _apart(held: Holding, is_caller: bool) -> str:
+    """How the two takings are kept apart, in the words of the program's own source."""
+    after = f"the `with {held.lock.name}`" if held.taken_by == "with" else f"`{held.lock.name}.release()`"
+    return f"or call that function only after {after}" if is_caller else "or take it once"
 
 
 def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
@@ -125,7 +138,7 @@ def _held_up(stall: Stall, waiter: Waiter, holding: Holding, words: str, folder:
         f"{_name(waiter)} waits for {holding.lock.name} at {place}. {holder} holds it at {at} and itself waits for {words}.",
         (
             _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
-            _evidence(f"{holder} stands at {at}, inside `with {holding.lock.name}`", waiter),
+            _evidence(f"{holder} stands at {at}, {holding.words}", waiter),
             *_state(stall),
         ),
         (f"do not wait for {words} while holding {holding.lock.name}",),
@@ -142,7 +155,7 @@ def _left_behind(stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
         return Found(
             Certainty.LIKELY,
             f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread is in code that holds it."
-            " It was taken and not given back.",
+            " Most likely it was taken and not given back.",
             (_evidence(f"it stands at {place} ({_count(waiter)})", waiter), *_state(stall)),
             (f"take {_wanted(waiter)} only by `with`, so that an error gives it back too",),
             place,
@@ -180,9 +193,9 @@ def _wanted(waiter: Waiter) -> str:
     return " or ".join(lock.name for lock in waiter.wants) or "a lock"
 
 
-def _held(waiter: Waiter, wanted_by: Waiter) -> str:
-    names = [holding.lock.name for holding in waiter.holds if any(holding.lock.is_same(lock) for lock in wanted_by.wants)]
-    return names[0] if names else "a lock"
+def _held(waiter: Waiter, wanted_by: Waiter) -> Holding:
+    """In a ring there is one: it is what makes it a ring."""
+    return next(holding for holding in waiter.holds if any(holding.lock.is_same(lock) for lock in wanted_by.wants))
 
 
 def _count(waiter: Waiter) -> str:

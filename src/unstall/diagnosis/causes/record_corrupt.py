@@ -7,8 +7,9 @@ is none. It is met only when its turn comes, often after hours.
 
 How we know
 -----------
-The error that ended the program is one that decoders and record readers raise for damaged data. The file is named where
-the error or the stage that reads it tells; for a TFRecord the place in the file is named.
+The error that ended the program is one that decoders and record readers raise for damaged data. A file is named where that
+was seen: the error names it, the library that raised the error was reading it, the line that failed was given it, or it was the
+only one of its kind that was open. For a TFRecord the place in the file is named.
 
 When this is wrong
 ------------------
@@ -23,12 +24,24 @@ Find all damaged files before training, not one a night: read each once. Then le
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
+from unstall.diagnosis.failures import (
+    fatal_error,
+    of_unread_image,
+    steps_by_then,
+    steps_in_words,
+    texts,
+    unread_image,
+    unseen_end,
+    user_line,
+)
+from unstall.diagnosis.messages import innermost
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt, StepsEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
 from unstall.journal.reader import Journal
+from unstall.report.counted import counted
 
 MET_S = 5.0  # files are looked for when an error ends the program
 
@@ -41,7 +54,10 @@ _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Expected image \(JPEG, PNG, or GIF\)|Unknown image file format"), "a file is no image"),
     (re.compile(r"Invalid (?P<real>JPEG|PNG|GIF|BMP|WebP) data"), "an image is damaged or cut off"),
     (re.compile(r"Input is empty"), "a file is empty"),
-    (re.compile(r"[Ii]mage file is truncated|broken data stream|unrecognized data stream contents"), "an image is cut off"),
+    (
+        re.compile(r"[Ii]mage file is truncated|Truncated File Read|broken data stream|unrecognized data stream contents"),
+        "an image is cut off",
+    ),
     (re.compile(r"cannot identify image file"), "a file is no image that can be read"),
     (re.compile(r"Not a (?P<real>JPEG|PNG) file"), "an image is of another kind than its decoder"),
     (re.compile(r"BadZipFile|is not a zip file|Bad magic number for|Bad CRC-32"), "an archive is damaged"),
@@ -61,10 +77,13 @@ _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"Could not parse example|Error parsing .*Example|wire-format data|InvalidProtocolBuffer"),
         "a record holds no valid example",
     ),
-    (re.compile(r"UnpicklingError|pickle data was truncated"), "a pickled file is damaged"),
+    (re.compile(r"PytorchStreamReader failed (?:reading|locating)"), "a file of torch.save is damaged or cut off"),
+    (re.compile(r"pickle data was truncated|UnpicklingError: invalid load key"), "a pickled file is damaged, or is none"),
 )
-_DATA = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?|tfrecords?|record|np[yz]|h5|hdf5|zip|gz|tar|pkl|pickle|parquet)"
-_NODE = re.compile(r"\{\{node (?P<node>\w+)\}\}")
+_IMAGES = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)"
+_OTHERS = r"\.(?:tfrecords?|record|np[yz]|h5|hdf5|keras|zip|gz|tar|pkl|pickle|parquet|pth?|ckpt|bin)"
+_DATA = rf"(?:{_IMAGES}|{_OTHERS})"
+_NODE = re.compile(r"\{\{node (?:\w+/)*(?P<node>\w+)\}\}")
 _DECODERS = ("Decode", "ParseExample", "ParseSingleExample")
 
 
@@ -99,20 +118,18 @@ def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Foun
 
 def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str], meaning: str) -> Found:
     folder = program_folder(journal)
-    steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    made = steps[-1].last + 1 if steps else 0
-    file = _file(journal, error)
+    made = steps_by_then(journal, error)
+    seen = _file(journal, error, _IMAGES if "image" in meaning else _DATA)
     place_in_file = f", at byte {int(said['at']):,}" if "at" in said.re.groupindex else ""
-    which = f" in {file}" if file else ""
+    which = f" in {seen.path}" if seen else ""
     evidence = [Evidence(f"the error that ended it: {_line_of(text, said)}", _line_of(text, said), None, (error,))]
-    if steps:
-        evidence.append(Evidence(f"{made:,} steps went well before it", made, None, tuple(steps[-1:])))
-    summary = f"The data is damaged{which}: {meaning}{place_in_file}. " + (
-        f"It was met in step {made}." if steps else "It was met before the first step."
-    )
+    if seen is not None and seen.met is not None:
+        evidence.append(Evidence(seen.how, seen.path, None, (seen.met,)))
+    if made:
+        evidence.append(Evidence(f"{counted(made, 'step')} went well before it", made, None, (error,)))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=summary,
+        summary=f"The data is damaged{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
         evidence=tuple(evidence),
         do=(
             "read every file once before training, and list those that fail",
@@ -124,22 +141,39 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
 
 
 def _line_of(text: str, said: re.Match[str]) -> str:
+    """The line of the text that says it, without what the framework puts around."""
     line = text[: said.end()].rpartition("\n")[2] + text[said.end() :].partition("\n")[0]
-    return line.strip()[:240]
+    kind, colon, message = line.strip().partition(": ")
+    is_kind = bool(colon) and re.fullmatch(r"[\w.]*(?:Error|Exception|BadZipFile)", kind) is not None
+    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:240]
 
 
-def _file(journal: Journal, error: ErrorRaised) -> str | None:
-    """A file of data that the error names; else one that was open when it came, and that a variable holds, the innermost last;
-    else the only one that was open, or that a variable holds."""
+@dataclass(frozen=True)
+class _Seen:
+    """A file that was seen to be the damaged one, and how it was seen."""
+
+    path: str
+    how: str = ""
+    met: FileMet | None = None
+
+
+def _file(journal: Journal, error: ErrorRaised, kind: str) -> _Seen | None:
+    """None where it may be any: that a variable holds a path, or that a file is open, does not make it the one."""
     for text in texts(error):
         named = re.search(rf"(?P<path>(?:/[\w.@%+-]+)+{_DATA})", text)
         if named:
-            return named["path"]
-    met = [file for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and re.search(f"{_DATA}$", file.path)]
-    opened = list(dict.fromkeys(file.path for file in met if file.how == "open"))
-    held = list(dict.fromkeys(file.path for file in met if file.how != "open"))
-    both = [path for path in held if path in opened]
-    return both[-1] if both else opened[0] if len(opened) == 1 else held[-1] if held and not opened else None
+            return _Seen(named["path"])
+    met = [file for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and re.search(f"{kind}$", file.path)]
+    read = [file for file in met if file.how == "read"]
+    if read:
+        return _Seen(read[-1].path, f"the library that raised the error was reading {read[-1].path}", read[-1])
+    given = [file for file in met if file.in_line]
+    if len({file.path for file in given}) == 1:
+        return _Seen(given[-1].path, f"the line that failed was given {given[-1].path} (`{given[-1].how}`)", given[-1])
+    opened = [file for file in met if file.how == "open"]
+    if len({file.path for file in opened}) == 1 and not given:
+        return _Seen(opened[0].path, f"{opened[0].path} was open when the error came, and no other file of its kind", opened[0])
+    return None
 
 
 def _stage(journal: Journal, text: str, folder: str) -> str | None:

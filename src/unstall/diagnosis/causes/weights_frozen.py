@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.failures import said, user_line
 from unstall.diagnosis.loops import current_fit, facts, listed, not_inside, short, steps_done, train_groups
-from unstall.diagnosis.stacks import is_user_file, program_folder, where
+from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
 from unstall.journal.reader import Journal
@@ -75,13 +76,12 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
-    frame = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
     return Found(
         certainty=Certainty.CERTAIN,
         summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {error.message.splitlines()[0][:120]}", None, None, (error,)),),
+        evidence=(Evidence(f"the program ended with: {said(error).line}", None, None, (error,)),),
         do=("make a new optimizer for these variables, or build it with all variables that it will be given",),
-        where=where(frame, program_folder(journal)) if frame else None,
+        where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )
 

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from unstall.diagnosis.messages import innermost
 from unstall.journal.events import (
     CheckpointSaved,
     ErrorRaised,
@@ -129,6 +130,9 @@ class Marks:
 
     def _add(self, kind: str, title: str, detail: str, event: Event, moment: float) -> None:
         fields: dict[str, Any] = defaultdict(str, {key: _said(value) for key, value in vars(event).items()})
+        if isinstance(event, ErrorRaised):
+            inner = innermost(event.kind, event.message)
+            fields.update(kind=inner.name, message=without_codes(inner.message))
         mark = {
             "at": short(moment),
             "kind": kind,

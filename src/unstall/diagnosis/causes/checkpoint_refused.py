@@ -1,0 +1,64 @@
+"""torch.load refused a checkpoint, since it holds Python objects besides weights.
+
+What it is
+----------
+A file of torch.save is a pickle, and a pickle can run code when it is read. Since PyTorch 2.6, torch.load reads only tensors and
+plain values unless it is told otherwise (`weights_only=True` is the default). A checkpoint that also holds an argparse.Namespace,
+a NumPy number or an object of the program's own was read by older versions and is refused now. The file is whole.
+
+How we know
+-----------
+The error that ended the program is the refusal, and names the class that is not allowed.
+
+When this is wrong
+------------------
+If the file comes from somebody else and should hold weights alone: then the refusal is a warning about that file.
+
+What to do
+----------
+Allow the class that is named, or save the weights alone. Set `weights_only=False` only for files that you trust.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.failures import fatal_error, first_line, texts, unseen_end, user_line
+from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
+from unstall.journal.events import ErrorRaised, FileMet
+from unstall.journal.reader import Journal
+
+MET_S = 5.0  # files are looked for when an error ends the program
+
+_REFUSED = re.compile(r"Weights only load failed")
+_CLASS = re.compile(r"(?:GLOBAL|global|class) (?P<name>[A-Za-z_][\w.]*\.[\w.]*\w)")
+
+
+def examine(journal: Journal) -> Verdict:
+    error = fatal_error(journal)
+    if error is None:
+        return unseen_end(journal) or Clear("no checkpoint was refused")
+    text = next((text for text in texts(error) if _REFUSED.search(text)), None)
+    named = _CLASS.search(text) if text is not None else None
+    if text is None or named is None:
+        return Clear("the error is about something else")
+    return _found(journal, error, text, named["name"])
+
+
+def _found(journal: Journal, error: ErrorRaised, text: str, name: str) -> Found:
+    read = [file for file in journal.of(FileMet) if file.how == "read" and abs(file.at - error.at) < MET_S]
+    file = read[-1].path if read else "a checkpoint"
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"torch.load refused {file}: it holds {name}, and by default only tensors and plain values are read. "
+        "The file is not said to be damaged.",
+        evidence=(Evidence(f"the error that ended it: {first_line(text)}", name, None, (error,)),),
+        do=(
+            f"allow that class before the call: torch.serialization.add_safe_globals([{name}])",
+            "or save the weights alone: torch.save(model.state_dict(), path)",
+            "set weights_only=False in torch.load only if you trust where the file comes from: reading it can run code",
+        ),
+        where=user_line(error, program_folder(journal)),
+        effect=Effect.STOPS,
+    )

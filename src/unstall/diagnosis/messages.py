@@ -1,0 +1,135 @@
+"""The innermost sentence of an error's message, without what frameworks wrap around it.
+
+TensorFlow, Keras, PyTorch and JAX pass an error on inside the text of another: the traceback of a generator or of a worker
+process, a list of the nodes of a graph, the arguments of a layer. What went wrong is one sentence in the middle of that.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+MOST_LAYERS = 8  # texts inside of texts
+MOST_LETTERS = 300
+
+_CODES = re.compile(r"\x1b\[[0-9;]*m")
+_KIND = r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)"
+_LAST_OF_TRACEBACK = re.compile(rf"^{_KIND}(?:: (?P<rest>.*))?$", re.DOTALL)
+_NAMES_AN_ERROR = re.compile(r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Timeout)$|^_pickle\.")
+_TRACEBACK = "Traceback (most recent call last):"
+_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
+_LAYER = re.compile(
+    r"\AException encountered when calling .*?\n(?P<inner>.*?)(?:\n\s*(?:Arguments|Call arguments) received by .*)?\Z", re.DOTALL
+)
+_INFERRED = re.compile(r"\ACould not automatically infer the output shape.*?Error encountered:\s*(?P<inner>.*)\Z", re.DOTALL)
+_IN_DYNAMO = re.compile(r"got (?P<kind>\w+)\((?P<quote>['\"])(?P<rest>.*?)(?P=quote)\)")
+_IN_UNPICKLER = re.compile(
+    r"\AWeights only load failed.*?(?P<inner>WeightsUnpickler error: [^\n]*?)(?: Please use |\n|\Z)", re.DOTALL
+)
+_GRAPH_LINE = re.compile(
+    r"^Graph execution error:|^Detected at node |^<stack traces unavailable>|^Node: '|^\s*\[\[|^\d+ root error\(s\) found"
+    r"|^\d+ successful op|^\d+ derived errors ignored|^Original stack trace for |^Stack trace for op definition"
+)
+_PREFIXES = (
+    re.compile(r"\A\{\{function_node [^}]*\}\}\s*"),
+    re.compile(r"\AError in user-defined function passed to \S+ transformation with iterator: \S+: "),
+    re.compile(r"\A\(\d+\) (?:[A-Z_]+: +)?"),
+)
+_SUFFIX = re.compile(r"\s*(?:\[\[\{\{node [^}]*\}\}\]\]\s*)?\[Op:\w+\](?: name:.*)?\s*\Z", re.DOTALL)
+_NODE = re.compile(r"'\{\{node (?P<name>[^}]*)\}\} = [^']*'")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an error says, in the end."""
+
+    kind: str  # of the innermost error
+    message: str  # in one line; empty where it says nothing
+
+    @property
+    def line(self) -> str:
+        """ValueError: row 5 has no label"""
+        return f"{self.name}: {self.message}" if self.message else self.name
+
+    @property
+    def name(self) -> str:
+        """The kind without its module."""
+        return self.kind.rpartition(".")[2]
+
+
+def innermost(kind: str, message: str) -> Said:
+    """The kind and the sentence of the error that all the others wrap."""
+    text = _CODES.sub("", message).strip()
+    for _ in range(MOST_LAYERS):
+        inner = _unwrapped(kind, text)
+        if inner == (kind, text):
+            break
+        kind, text = inner
+    sentence = _sentence(text)
+    return Said(kind, sentence if len(sentence) <= MOST_LETTERS else f"{sentence[:MOST_LETTERS]}…")
+
+
+def named_places(message: str) -> list[tuple[str, int]]:
+    """The files and lines that a message names, as tracebacks do: the innermost last."""
+    return [(each["file"], int(each["line"])) for each in _FRAME.finditer(_CODES.sub("", message))]
+
+
+def _unwrapped(kind: str, text: str) -> tuple[str, str]:
+    """The error one layer further inside; itself, if this is all."""
+    if text.startswith("in user code:"):
+        return _of_last_line(textwrap.dedent(text.partition("\n")[2]).strip()) or (kind, text)
+    if _TRACEBACK in text:
+        found = _of_last_line(text.rpartition(_TRACEBACK)[2])
+        if found is not None:
+            return found
+    for pattern in (_LAYER, _INFERRED, _IN_UNPICKLER):
+        match = pattern.search(text)
+        if match and match["inner"].strip():
+            return kind, match["inner"].strip()
+    in_dynamo = _IN_DYNAMO.search(text) if "torch._dynamo" in kind else None
+    if in_dynamo:
+        return in_dynamo["kind"], in_dynamo["rest"]
+    return kind, _without_noise(text)
+
+
+def _of_last_line(traceback: str) -> tuple[str, str] | None:
+    """The error that stands below the frames of a traceback; what follows after an empty line is not its own."""
+    lines = traceback.splitlines()
+    frames = [number for number, line in enumerate(lines) if _FRAME.search(line)]
+    for number in range(frames[-1] + 1 if frames else 0, len(lines)):
+        match = _LAST_OF_TRACEBACK.match(lines[number]) if lines[number][:1].strip() else None
+        if match and (_NAMES_AN_ERROR.search(match["kind"]) or frames):
+            rest = "\n".join([match["rest"] or "", *lines[number + 1 :]])
+            return match["kind"], rest.strip()
+    return None
+
+
+def _without_noise(text: str) -> str:
+    if _GRAPH_LINE.search(text):
+        text = _without_nodes(text)
+    for prefix in _PREFIXES:
+        text = prefix.sub("", text)
+    return _SUFFIX.sub("", text).strip()
+
+
+def _without_nodes(text: str) -> str:
+    """Without the names of nodes and the lines that defined them."""
+    kept: list[str] = []
+    in_frame = False
+    for line in text.splitlines():
+        if _FRAME.match(line.strip()) and line.startswith(" "):
+            in_frame = True
+        elif not _GRAPH_LINE.search(line) and not (in_frame and (line.startswith("    ") or not line.strip())):
+            in_frame = False
+            kept.append(line.strip())
+    return "\n".join(kept).strip()
+
+
+def _sentence(text: str) -> str:
+    """The first line; with the next one where it only announces that."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    first = f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
+    return _NODE.sub(lambda match: f"'{match['name']}'", first)

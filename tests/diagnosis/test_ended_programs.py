@@ -1,0 +1,133 @@
+"""What is told of programs that an error ended: real ones, with the frameworks' own wrappings around the error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.diagnosis.ended import ended
+from unstall.report.text import no_verdict
+
+
+@pytest.mark.tensorflow
+def test_an_error_inside_tensorflow_is_told_by_its_innermost_sentence_and_line(tmp_path: Path) -> None:
+    story = ended(
+        tmp_path,
+        'import tensorflow as tf\n\n\ndef parse(number):\n    return number + "text"\n\n\ntf.data.Dataset.range(3).map(parse)\n',
+    )
+    said = no_verdict(story)
+    assert said.startswith("no cause was found for this end: TypeError: Input 'y' of 'AddV2' Op has type string")
+    assert said.endswith("argument 'x', at train.py:5")
+    assert story["failure"]["text"].startswith("in user code:")
+
+
+@pytest.mark.torch
+def test_an_error_of_a_worker_process_is_told_as_it_was_raised_there(tmp_path: Path) -> None:
+    story = ended(
+        tmp_path,
+        """\
+import torch
+
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, number):
+        if number == 5:
+            raise LookupError("row 5 has no label")
+        return torch.zeros(3)
+
+
+if __name__ == "__main__":
+    for batch in torch.utils.data.DataLoader(Rows(), batch_size=2, num_workers=1):
+        pass
+""",
+    )
+    assert no_verdict(story) == "no cause was found for this end: LookupError: row 5 has no label, at train.py:10"
+
+
+PICTURES = """\
+import numpy as np
+from PIL import Image
+
+for number in range(60):
+    Image.fromarray(np.random.randint(0, 255, (32, 32, 3), "uint8")).save(f"{number:02d}.jpg")
+with open("17.jpg", "r+b") as file:
+    file.truncate(900)
+pictures = []
+for number in range(60):
+    path = f"{number:02d}.jpg"
+    pictures.append(Image.open(path))
+"""
+
+
+def test_of_sixty_pictures_the_one_is_named_that_was_being_read(tmp_path: Path) -> None:
+    story = ended(tmp_path, PICTURES + "rows = [np.asarray(picture) for picture in pictures]\n")
+    verdict = story["verdicts"][0]
+    assert verdict["cause"] == "record_corrupt"
+    assert f"in {tmp_path}/17.jpg:" in verdict["summary"]
+    assert "step" not in verdict["summary"]
+
+
+@pytest.mark.tensorflow
+def test_of_sixty_pictures_none_is_named_where_tensorflow_does_not_say_which(tmp_path: Path) -> None:
+    """The variable that the program has left over holds the last of them. The step and the line are those that were seen."""
+    story = ended(
+        tmp_path,
+        PICTURES
+        + """\
+import keras
+import tensorflow as tf
+
+
+def read(name):
+    image = tf.io.decode_jpeg(tf.io.read_file(name))
+    return tf.reshape(tf.cast(image, tf.float32), (3072,)) / 255.0, 0.0
+
+
+names = [f"{number:02d}.jpg" for number in range(60)]
+dataset = tf.data.Dataset.from_tensor_slices(names).map(read).batch(1)
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(1e-4), "mse")
+model.fit(dataset, verbose=0)
+""",
+    )
+    verdict = story["verdicts"][0]
+    assert verdict["cause"] == "record_corrupt"
+    assert ".jpg" not in verdict["summary"]
+    assert verdict["summary"].endswith("17 steps had ended by then.")
+    assert story["progress"]["step"] == 16
+    assert verdict["where"] == "train.py:22"  # the stage that decodes
+
+
+@pytest.mark.tensorflow
+def test_the_line_is_named_that_reads_and_not_that_of_fit(tmp_path: Path) -> None:
+    story = ended(
+        tmp_path,
+        """\
+import gzip
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def rows():
+    for number in range(30):
+        if number == 20:
+            gzip.decompress(b"not a compressed row")
+        yield np.zeros(4, "float32"), 0.0
+
+
+dataset = tf.data.Dataset.from_generator(rows, output_signature=(tf.TensorSpec((4,)), tf.TensorSpec(()))).batch(2)
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(dataset, verbose=0)
+""",
+    )
+    verdict = story["verdicts"][0]
+    assert (verdict["cause"], verdict["where"]) == ("record_corrupt", "train.py:11")
+    assert verdict["summary"].endswith("10 steps had ended by then.")
+    assert "BadGzipFile" in verdict["evidence"][0]["claim"]
