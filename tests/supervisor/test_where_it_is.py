@@ -65,6 +65,18 @@ while True:
     os.getpid()
 """
 )
+WITHOUT_PYTHON = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+reader, writer = os.pipe()
+stream = ctypes.c_void_p(libc.fdopen(reader, b"r"))
+thread = ctypes.c_ulong()
+libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.getc, ctypes.c_void_p), stream)
+print("ready", flush=True)
+while True:
+    time.sleep(0.1)
+"""
 STOOD_S = 7.0  # as long as a program must have done nothing in these tests
 
 
@@ -149,6 +161,16 @@ def test_less_than_a_minute_is_not_said_to_be_long(standing: dict[str, int]) -> 
 
 
 # --- where it is ---
+
+
+def test_a_thread_without_python_is_told_with_the_call_that_it_sits_in(tmp_path: Path) -> None:
+    with running(sys.executable, str(write(tmp_path, WITHOUT_PYTHON))) as pid:
+        time.sleep(1.5)
+        story = attach(pid)
+    (row,) = [row for row in story["threads"] if row["where"] is None]
+    assert (row["call"], row["on"]) == ("read", "a pipe")
+    said = f"waits (thread {row['id']}, which runs no Python), in the system call read on a pipe, for "
+    assert any(said in line for line in lines(story["threads"]))
 
 
 def test_each_thread_is_told_with_its_line_and_share_and_dump_prints_all(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def sentence(row: dict[str, Any]) -> str:
     if row["where"]:
         words += f" at {row['where']} in {row['function']} ({row['samples']} of {row['of']} samples)"
     else:
-        words += f" (thread {row['id']}, without Python)"
+        words += f" (thread {row['id']}, which runs no Python)"
     if row["call"]:
         words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
     return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= LEAST_WAIT_S else "")
