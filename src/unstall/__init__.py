@@ -5,12 +5,14 @@ The whole public surface, sorted. Importing it loads no framework and nothing he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # that of `typing` would load it: nothing is loaded that the program may have a file of the same name for
 
 __version__ = "0.1.0"
 __all__ = ["Guard", "__version__", "watch"]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from unstall.inside.guard import Guard
     from unstall.inside.watch import watch
 
@@ -20,6 +22,8 @@ _HOMES = {"Guard": "unstall.inside.guard", "watch": "unstall.inside.watch"}
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'unstall' has no attribute {name!r}. Public names: {', '.join(__all__)}")
-    import importlib
+    from unstall.inside.own_imports import OwnImports
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    with OwnImports():
+        home = __import__(_HOMES[name], fromlist=[name])
+    return getattr(home, name)

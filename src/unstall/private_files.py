@@ -3,7 +3,7 @@
 A run folder holds what a program printed when it failed, its source and its data's paths. A folder that the user has made keeps
 the mode that it has, and a file that the user has asked for by name (`--json PATH`) follows the umask.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -29,6 +29,20 @@ def write_private(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with open(path, "wb", opener=private_opener) as file:
         file.write(data)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Aside, synced and renamed: whoever reads, even after a power cut, finds all of it or what was there before."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with open(aside, "w", encoding="utf-8", opener=private_opener) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        if aside.exists():  # it was not renamed
+            aside.unlink()
 
 
 def make_new_files_private() -> None:

@@ -7,7 +7,7 @@ of files, hashes, numbers, and ordinary words such as `keypoints`, `num_tokens=5
 An event passes here before it is written to a journal, in the watched program too, so a text without any sign of a secret costs
 microseconds: `may_hold_secret` looks for a few short words and nothing else.
 
-Standard library only, syntax of Python 3.9: it also runs inside the watched program.
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def redact_json(text: str, indent: int | None = None) -> str:
     """A text of JSON, without secrets; compact unless it is to be indented."""
     if not may_hold_secret(text):
         return text
-    return json.dumps(redact(json.loads(text)), indent=indent, separators=None if indent else (",", ":"))
+    plain = json.loads(text)
+    told = redact(plain)
+    return text if told == plain else json.dumps(told, indent=indent, separators=None if indent else (",", ":"))
 
 
 def _redact_item(name: Any, value: Any) -> Any:

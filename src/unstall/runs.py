@@ -25,7 +25,7 @@ from typing import Any
 from unstall.errors import BucketFailed, NoSuchRun, WrongInput
 from unstall.journal.writer import is_remote
 from unstall.membership import told_by
-from unstall.private_files import FOLDER_MODE, private_opener, write_private
+from unstall.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.redaction import redact_json
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -65,7 +65,12 @@ def folder_for(place: str) -> Path:
 
 
 def _state() -> Path:
-    return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+    except RuntimeError:
+        raise WrongInput(
+            "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,11 @@ class RunFolder:
         return self.path / "scored-last.json"
 
     @property
+    def split_path(self) -> Path:
+        """Which images are trained on and which are held out, by their names."""
+        return self.path / "split.json"
+
+    @property
     def history_path(self) -> Path:
         return self.path / "history.csv"
 
@@ -227,20 +237,6 @@ class RunFolder:
             self.path.rmdir()
         except OSError:
             return
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Aside, synced and renamed: whoever reads, even after a power cut, finds all of it or what was there before."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with open(aside, "w", encoding="utf-8", opener=private_opener) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        if aside.exists():  # it was not renamed
-            aside.unlink()
 
 
 def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ UNITS = {
     "gb": 10**9,
     "tb": 10**12,
 }
+CONFIG = "unstall.toml"  # as `unstall init` writes it; taken from the current folder where no other is named
 MOST_BYTES = 2**20  # of a settings file
 OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a job runs is no setting of a training
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
@@ -11,16 +12,33 @@ import click
 from unstall import settings, settings_file
 from unstall.errors import WrongInput
 from unstall.settings_elsewhere import as_option, ours
+from unstall.settings_file import CONFIG
 from unstall.settings_sources import OF_RECIPES
 
-CONFIG_HELP = "A settings file with the same names; `unstall init` writes one. Options win over it."
+CONFIG_HELP = f"Settings file (TOML); `unstall init` writes one. Options override it. Defaults to ./{CONFIG} if that exists."
 
 
 def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `--config` and an option for each setting. They arrive as keywords by those names, None if not given."""
+    """Gives a command `--config`, `--no-config` and an option for each setting. They arrive as keywords by those names, None if
+    not given. `config_used` says which file is meant."""
     for name in reversed(settings.names()):
         function = _option(name)(function)
+    function = click.option("--no-config", is_flag=True, help=f"Ignore ./{CONFIG}.")(function)
     return click.option("--config", metavar="FILE", help=CONFIG_HELP)(function)
+
+
+def config_used(config: str | None, no_config: bool) -> str | None:
+    """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else."""
+    if config is not None and no_config:
+        raise WrongInput("--no-config: expected without --config, which names a settings file.")
+    if config is not None or no_config or not is_config_here():
+        return config
+    click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
+    return CONFIG
+
+
+def is_config_here() -> bool:
+    return Path(CONFIG).is_file()
 
 
 def given(keywords: dict[str, Any]) -> dict[str, Any]:

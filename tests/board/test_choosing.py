@@ -64,14 +64,17 @@ def test_the_last_good_run_of_a_script_is_the_newest_one() -> None:
         row("bad", "failed", age_s=300),
         row("other", command="python other.py"),
     ]
-    assert last_good(rows, "train.py", {})["run"] == "good"
+    assert last_good(rows, "train.py", {}, lambda _: True)["run"] == "good"
+    assert last_good(rows, "train.py", {}, lambda row: row["run"] != "good")["run"] == "old"
 
 
 def test_where_none_went_well_it_is_said_which_ones_there_are() -> None:
     with pytest.raises(NoSuchRun, match=r"No run of 'train.py' has gone well: 1 of them, the last 'bad' failed"):
-        last_good([row("bad", "failed")], "train.py", {})
+        last_good([row("bad", "failed")], "train.py", {}, lambda _: True)
     with pytest.raises(NoSuchRun, match=r"There is no run of 'none.py'"):
-        last_good([row()], "none.py", {})
+        last_good([row()], "none.py", {}, lambda _: True)
+    with pytest.raises(NoSuchRun, match=r"its training steps were seen, and its loss was finite"):
+        last_good([row()], "train.py", {}, lambda _: False)
 
 
 @pytest.mark.parametrize(("given", "ago"), [("30m", 1800), ("2h", 7200), ("1.5d", 129_600), ("2w", 1_209_600)])

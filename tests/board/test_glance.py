@@ -7,12 +7,14 @@ import pytest
 from tests.diagnosis.builders import T0, host, stalled, started, steps
 from unstall.board.glance import UNNAMED_STALL_S, Glance
 from unstall.journal.events import (
+    ErrorRaised,
     Event,
     FitBegan,
     PlanMade,
     ProcessEnded,
     RepairsEnded,
     RunStarted,
+    SignalSent,
     StallEnded,
     TrainingBegan,
     TrainingEnded,
@@ -47,6 +49,16 @@ def test_a_stall_that_nobody_has_named_is_slow_until_it_has_lasted() -> None:
     assert state(*moved, now=19, is_named=True) == "stuck"
     assert state(*moved, now=10 + UNNAMED_STALL_S) == "stuck"
     assert state(*moved, StallEnded(at=T0 + 25), now=60) == "training"
+
+
+def test_a_stall_that_an_interrupt_has_ended_is_interrupted_until_a_fit_goes_on() -> None:
+    """In a notebook the process lives on; a signal alone may be swallowed, and then it is stuck as before."""
+    stands = [started(), FIT, steps(0, 9, at=9), host(12), host(15), stalled(since=10, at=18)]
+    interrupt = ErrorRaised(at=T0 + 21, kind="KeyboardInterrupt", thread="MainThread")
+    assert state(*stands, SignalSent(at=T0 + 21, signal=15), is_named=True) == "stuck"
+    assert state(*stands, interrupt, is_named=True) == "interrupted"
+    assert state(*stands, interrupt, StallEnded(at=T0 + 25), steps(0, 9, at=26), now=60) == "training"
+    assert state(started(), FIT, steps(0, 9, at=9), interrupt) == "training"  # it did not stand still
 
 
 def test_a_stall_of_a_program_that_works_is_slow_however_long() -> None:

@@ -20,14 +20,20 @@ from unstall.cli import all_commands, command_names, inner_names
 from unstall.diagnosis.diagnose import cause_names
 from unstall.errors import CANNOT_TELL
 
+STARTED_IN = Path.cwd()
 PROGRAM = "import sys, time\nprint('of the program')\ntime.sleep(1)\nsys.exit(5)\n"
 
 
 def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """One that ends with a traceback of ours fails whatever test called it."""
+    """One that ends with a traceback of ours fails whatever test called it. It runs in the test's own folder, or the one that is
+    current if the test has changed to it: an unstall.toml that lies where pytest was started must not matter."""
     command = [*UNSTALL, *arguments]
     environment = {**os.environ, **env}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment, input="")
+    has_own = Path.cwd() == STARTED_IN and "UNSTALL_HOME" in os.environ  # a fixture of a module has none
+    folder = Path(os.environ["UNSTALL_HOME"]).parent if has_own else Path.cwd()
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env=environment, input="", cwd=folder
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

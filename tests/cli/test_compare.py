@@ -19,7 +19,8 @@ from unstall.report import compare_page
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 FULL, FREE = JOURNALS / "gpu_exhausted_batch_jax", JOURNALS / "gpu_almost_full_jax"
-GOOD = "import sys, time\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(1.2)\nsys.exit(0)\n"
+GOOD = "import sys, time\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(1.2)\n"
+GOOD += "import unstall\nwith unstall.watch(quiet=True) as run:\n    list(run.steps(range(3)))\nsys.exit(0)\n"
 
 
 def test_the_same_run_twice_differs_in_nothing_that_matters() -> None:

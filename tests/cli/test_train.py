@@ -127,6 +127,73 @@ def test_init_as_json_says_why(photographs: str, tmp_path: Path) -> None:
     assert told["images"] == 40 and "updates with" in told["why"]["epochs"] and told["settings"]["epochs"] >= 12
 
 
+# --- unstall.toml of the current folder ---
+
+HERE = "Using the settings in ./unstall.toml."
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where one stands."""
+    made = tmp_path / "project"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+def test_what_init_has_written_is_used_and_said_first(photographs: str, folder: Path) -> None:
+    assert "Next: unstall train\n" in call("init", photographs).stdout
+    assert "Train by them: unstall train\n" in (folder / "unstall.toml").read_text()
+    done = call("train", "--show-settings", "--json", "-")
+    assert done.stderr.splitlines()[0].startswith(HERE)
+    told = json.loads(done.stdout)
+    assert told["settings"]["data"] == photographs and told["sources"]["data"].startswith("unstall.toml:")
+    looked = call("preflight", "--quick", COLUMNS="200")
+    assert looked.stderr.startswith(HERE) and "photographs" in looked.stdout, looked.stdout
+    assert "embedded shapes" not in looked.stdout
+
+
+@pytest.mark.parametrize("command", [("train", "--dry-run"), ("preflight",), ("plan", "--quick"), ("sweep",), ("cloud", "plan")])
+def test_every_command_that_takes_settings_names_the_line_that_is_wrong(command: tuple[str, ...], folder: Path) -> None:
+    (folder / "unstall.toml").write_text('model = "ssd_tiny"\nepochs = 0\n')
+    done = call(*command)
+    assert done.returncode == 2 and done.stderr.startswith(HERE)
+    assert "unstall.toml:2: epochs: expected a whole number from 1" in done.stderr
+    (folder / "unstall.toml").write_text('model = "ssd_tiny"\nepochs 3\n')
+    assert "unstall.toml:2: this is not TOML" in call(*command).stderr
+
+
+def test_options_override_it_and_it_can_be_ignored(folder: Path) -> None:
+    (folder / "unstall.toml").write_text("epochs = 7\nseed = 5\n")
+    told = as_json("train", "--show-settings", "--seed", "3")
+    assert (told["settings"]["epochs"], told["settings"]["seed"], told["sources"]["seed"]) == (7, 3, "--seed")
+    ignored = call("train", "--show-settings", "--no-config", "--json", "-")
+    assert ignored.stderr == "" and json.loads(ignored.stdout)["settings"]["seed"] == Settings.seed
+    (folder / "other.toml").write_text("seed = 9\n")
+    other = call("train", "--show-settings", "--config", "other.toml", "--json", "-")
+    assert other.stderr == "" and json.loads(other.stdout)["settings"]["seed"] == 9
+    both = call("train", "--show-settings", "--config", "other.toml", "--no-config")
+    assert both.returncode == 2 and "--no-config: expected without --config" in both.stderr
+
+
+def test_a_run_that_is_resumed_keeps_its_settings_and_says_so(folder: Path) -> None:
+    (folder / "unstall.toml").write_text("seed = 5\n")
+    run = RunFolder(folder / "run")
+    run.path.mkdir()
+    run.write_settings(as_plain(Settings(seed=9)))
+    for arguments in (("--resume", "run"), ("--go-on", "--out", "run")):
+        done = call("train", *arguments, "--show-settings", "--json", "-")
+        assert done.stderr == "./unstall.toml is not used: a run that is resumed keeps its own settings.\n"
+        assert json.loads(done.stdout)["settings"]["seed"] == 9
+    begun = call("train", "--go-on", "--out", "new", "--show-settings", "--json", "-")
+    assert begun.stderr.startswith(HERE) and json.loads(begun.stdout)["settings"]["seed"] == 5
+
+
+def test_without_the_file_nothing_is_said(folder: Path) -> None:
+    (folder / "unstall.toml").mkdir()  # of that name, and no file
+    assert call("train", "--show-settings").stderr == ""
+
+
 # --- sweep ---
 
 

@@ -13,6 +13,12 @@ from tests.cli.test_cli import call
 TINY = ("--shapes", "16", "--batch-size", "4", "--backend", "torch", "--detector", "image_px=64,64", "--no-tensorboard")
 
 
+def shapes_of(cache: Path) -> str:
+    """The embedded pictures, as they were drawn for the training."""
+    (folder,) = (cache / "unstall").glob("shapes-*")
+    return str(folder)
+
+
 @pytest.mark.torch
 def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     run = tmp_path / "run"
@@ -25,6 +31,18 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     assert told["preflight"]["answer"] in {"fits", "warns"} and 0 <= told["score"]["figures"]["AP50"] <= 1
     assert {"best_weights", "last_weights", "history", "predictions", "checkpoints"} <= set(told["files"])
     assert "preflight: " in done.stderr and "nothing wrong in what could be seen" in done.stderr
+    evaluated = call(
+        "evaluate", "--weights", str(run / "best.safetensors"), "--data", shapes_of(tmp_path), "--backend", "torch", "--json", "-"
+    )
+    assert evaluated.returncode == 0, evaluated.stderr
+    score = json.loads(evaluated.stdout)
+    assert (
+        score["scored"]["images"] == "held_out"
+        and score["scored"]["of"] == 16
+        and score["images"] == score["scored"]["count"] < 16
+    )
+    assert evaluated.stderr.startswith(f"Scoring {score['images']} held-out images of 16")
+    assert score["figures"] == told["score"]["figures"], "the same images as the training itself has scored"
     taken = call("train", *TINY, "--out", str(run))
     assert taken.returncode == 2 and f"Go on with it: unstall train --resume {run}" in taken.stderr
     for checkpoint in (run / "checkpoints").iterdir():

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from unstall.compare.last_good import last_good, last_good_like
+from unstall.journal.events import EpochEnded, Event, FitBegan, StepsEnded
+from unstall.journal.writer import encode
 from unstall.runs import RunFolder
 
 
@@ -17,13 +19,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SEEN: tuple[Event, ...] = (StepsEnded(at=1.0, first=0, last=9, seconds=1.0, loss=0.5, loss_is_finite=True),)
+
+
 def a_run(
-    home: Path, name: str, at: float, state: str = "done", effect: str = "", script: str = "train.py", settings: str = ""
+    home: Path,
+    name: str,
+    at: float,
+    state: str = "done",
+    effect: str = "",
+    script: str = "train.py",
+    settings: str = "",
+    seen: tuple[Event, ...] = SEEN,
 ) -> RunFolder:
     folder = home / name
     folder.mkdir()
     started = {"event": "RunStarted", "at": at, "mode": "run", "command": ["python", script], "folder": "/home/u", "pid": 1}
     (folder / "events-watcher-1.jsonl").write_text(json.dumps(started) + "\n")
+    (folder / "events-inside-1.jsonl").write_bytes(b"".join(map(encode, seen)))
     verdicts = [{"cause": "x", "effect": effect}] if effect else []
     (folder / "story.json").write_text(json.dumps({"state": state, "verdicts": verdicts}))
     if settings:
@@ -45,6 +58,29 @@ def test_the_newest_that_ended_well_is_taken(home: Path) -> None:
 def test_a_run_that_was_only_slow_is_good(home: Path) -> None:
     slow = a_run(home, "1", 1.0, effect="slows")
     assert last_good("train.py") == slow
+
+
+NOT_A_NUMBER = StepsEnded(at=2.0, first=10, last=19, seconds=1.0, loss_is_finite=False)
+FOUND_AGAIN = StepsEnded(at=3.0, first=20, last=29, seconds=1.0, loss=0.5, loss_is_finite=True)
+EPOCH = EpochEnded(at=4.0, logs={"loss": None}, not_finite=["loss"])
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [(*SEEN, NOT_A_NUMBER), (NOT_A_NUMBER, FOUND_AGAIN), (StepsEnded(at=1.0, last=9), EPOCH), (), (FitBegan(at=1.0),)],
+    ids=["loss became nan", "loss was nan in between", "loss of the epoch is nan", "not seen inside", "no step was seen"],
+)
+def test_a_run_whose_loss_was_no_number_or_that_was_not_seen_inside_is_never_good(home: Path, seen: tuple[Event, ...]) -> None:
+    """Though its story says that nothing was wrong."""
+    good = a_run(home, "1", 1.0)
+    a_run(home, "2", 2.0, seen=seen)
+    assert last_good("train.py") == good
+    assert last_good_like(a_run(home, "3", 3.0, state="failed")) == good
+
+
+def test_a_run_of_which_steps_but_no_losses_were_seen_is_good(home: Path) -> None:
+    good = a_run(home, "1", 1.0, seen=(StepsEnded(at=1.0, last=9, seconds=1.0),))
+    assert last_good("train.py") == good
 
 
 def test_other_scripts_and_later_runs_do_not_count(home: Path) -> None:

@@ -38,7 +38,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 
 SECTIONS = {
-    "run", "settings", "sources", "environment", "versions", "machine", "devices", "data", "batch", "model", "optimizer", "loss",
+    "run", "settings", "sources", "named_files", "environment", "versions", "machine", "devices", "data", "batch", "model", "optimizer", "loss",
     "input", "figures",
 }  # fmt: skip
 OLD_JOURNALS = sorted(path for path in (Path(__file__).parents[1] / "journals").iterdir() if path.is_dir())

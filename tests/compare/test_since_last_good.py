@@ -13,7 +13,10 @@ from typing import Any
 from tests.compare.records import SCRIPT, changed, record, source
 from tests.programs import UNSTALL, write
 from unstall.compare.attribution import compared
+from unstall.compare.differences import differences
+from unstall.compare.record import record_of
 from unstall.compare.since_last_good import explained_lines
+from unstall.runs import RunFolder
 
 OUT_OF_MEMORY = {"outcome": "failed", "cause": "host_memory_exhausted"}
 
@@ -63,7 +66,8 @@ def test_a_failure_without_a_cause_is_told_with_what_was_changed_by_hand() -> No
     assert explained_lines(compared(before, after), before, after, {**story, "state": "killed"}) == []
 
 
-PROGRAM = "import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n"
+STEPS = "import unstall\nwith unstall.watch(quiet=True) as run:\n    list(run.steps(range(3)))\n"
+PROGRAM = f"import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n{STEPS}"
 
 
 def test_the_verdict_on_a_run_that_fails_carries_the_answer(tmp_path: Path, own_home: Path) -> None:
@@ -85,7 +89,33 @@ def test_a_run_that_fails_as_the_last_one_was_good_says_nothing_of_it(tmp_path: 
     assert "since" not in run(program, FAILS="yes").stderr
 
 
-def run(program: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [*UNSTALL, "run", "--", sys.executable, str(program)]
+def test_configurations_and_other_files_that_the_command_line_names_are_compared_by_their_contents(
+    tmp_path: Path, own_home: Path
+) -> None:
+    """The switch is written before the first argument in one run, and before an option in the other."""
+    program = write(tmp_path, f"import sys\n{STEPS}sys.exit('1000' in open(sys.argv[-1]).read())\n", "train.py")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    old, new, labels = tmp_path / "a" / "pipeline.config", tmp_path / "b" / "pipeline.config", tmp_path / "labels.csv"
+    lines = ["model {", "  num_classes: 3", "}", "train_config {", "  learning_rate_base: 0.08", "  password: hunter2x", "}"]
+    old.write_text("\n".join(lines))
+    new.write_text("\n".join(lines).replace("0.08", "1000"))
+    labels.write_text("1,2\n")
+    assert run(program, "--fast", "csv", str(labels), "--config_path", str(old)).returncode == 0
+    labels.write_text("1,2\n3,4\n")
+    failed = run(program, "csv", str(labels), "--fast", "--config_path", str(new))
+    assert failed.returncode == 1
+    good, bad = sorted(own_home.iterdir())
+    told = record_of(RunFolder(bad))
+    assert f"since     the last good run, {good.name}:" in failed.stderr
+    assert "learning_rate_base: 0.08 → 1000 (" in failed.stderr and "pipeline.config:5)" in failed.stderr
+    found = [each.told for each in differences(record_of(RunFolder(good)), told)]
+    assert any("labels.csv changed: 4 → 8 bytes" in each or "bytes of the data 4 → 8" in each for each in found), found
+    assert not [each for each in found if "csv → " in each or "--fast" in each or "argument" in each]
+    assert "hunter2x" not in json.dumps(told)
+
+
+def run(program: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [*UNSTALL, "run", "--", sys.executable, str(program), *arguments]
     environment = {**os.environ, "COLUMNS": "200", **env}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)

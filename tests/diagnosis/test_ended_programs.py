@@ -131,3 +131,78 @@ model.fit(dataset, verbose=0)
     assert (verdict["cause"], verdict["where"]) == ("record_corrupt", "train.py:11")
     assert verdict["summary"].endswith("10 steps had ended by then.")
     assert "BadGzipFile" in verdict["evidence"][0]["claim"]
+
+
+BINARY = """\
+import os
+
+os.environ["KERAS_BACKEND"] = "torch"
+import keras
+import numpy as np
+
+x = np.random.normal(size=(320, 8)).astype("float32")
+y = (x[:, :1] > 0).astype("float32")
+BROKEN
+model = keras.Sequential([keras.layers.Dense(16, "relu"), keras.layers.Dense(1, "ACTIVATION")])
+model.compile("adam", "binary_crossentropy")
+
+
+def batches():
+    while True:
+        for first in range(0, 320, 32):
+            yield x[first : first + 32], y[first : first + 32]
+
+
+model.fit(batches(), steps_per_epoch=10, epochs=2, verbose=0)
+"""
+
+
+@pytest.mark.torch
+def test_a_loss_that_refuses_its_numbers_is_told_by_the_batch_it_was_given(tmp_path: Path) -> None:
+    program = BINARY.replace("BROKEN", 'x[70, 2] = float("nan")').replace("ACTIVATION", "sigmoid")
+    story = ended(tmp_path, program)
+    assert story["failure"]["message"] == "all elements of input should be between 0 and 1"
+    verdict = story["verdicts"][0]
+    assert verdict["cause"] == "loss_not_finite"
+    assert "The inputs of the batch hold numbers which are not finite (1 of 256, first in row 6)" in verdict["summary"]
+    labels = BINARY.replace("BROKEN", 'y[70] = float("nan")').replace("ACTIVATION", "sigmoid")
+    verdict = ended(tmp_path, labels)["verdicts"][0]
+    assert verdict["cause"] == "labels_invalid"
+    assert "The labels of the batch hold numbers which are not finite (1 of 32, first in row 6)" in verdict["summary"]
+
+
+@pytest.mark.torch
+def test_no_nan_is_blamed_where_the_numbers_are_finite(tmp_path: Path) -> None:
+    """The same words of the same loss, for outputs that a layer without a sigmoid gives in a loop of one's own."""
+    story = ended(
+        tmp_path,
+        """\
+import torch
+
+rows = torch.randn(64, 8)
+labels = (rows[:, :1] > 0).float()
+model = torch.nn.Linear(8, 1)
+loss = torch.nn.functional.binary_cross_entropy(model(rows), labels)
+""",
+    )
+    assert story["failure"]["message"] == "all elements of input should be between 0 and 1"
+    assert [verdict["cause"] for verdict in story["verdicts"]] == []
+
+
+@pytest.mark.torch
+def test_in_a_loop_of_ones_own_the_variable_is_named_that_holds_them(tmp_path: Path) -> None:
+    story = ended(
+        tmp_path,
+        """\
+import torch
+
+rows = torch.randn(64, 8)
+labels = (rows[:, :1] > 0).float()
+rows[9, 1] = float("inf")
+model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Softmax(1), torch.nn.Linear(4, 1), torch.nn.Sigmoid())
+loss = torch.nn.functional.binary_cross_entropy(model(rows), labels)
+""",
+    )
+    verdict = story["verdicts"][0]
+    assert (verdict["cause"], verdict["where"]) == ("loss_not_finite", "train.py:7")
+    assert "`rows` in the line that failed holds numbers which are not finite (1 of 512, first in row 9)" in verdict["summary"]

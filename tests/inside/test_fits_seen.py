@@ -3,7 +3,7 @@
 import pytest
 
 from tests.inside.watching import Parts, Told, facts
-from unstall.journal.events import CallbacksTimed, FitBegan, FitEnded, InputDescribed, StepsEnded
+from unstall.journal.events import CallbacksTimed, ErrorRaised, FitBegan, FitEnded, InputDescribed, StepsEnded
 
 pytestmark = pytest.mark.tensorflow
 PARTS = Parts()
@@ -229,3 +229,36 @@ def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(told:
     journal = told.during(AFTER_A_LOOP)
     assert [fit.api for fit in journal.of(FitBegan)] == ["own_loop", "keras"]
     assert [(described.kind, described.role) for described in journal.of(InputDescribed)] == [("tf.data", "train")]
+
+
+# --- interrupts ---
+
+INTERRUPTED = PARTS.add("""
+    class Interrupts(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 3:
+                raise KeyboardInterrupt
+
+    model = model_of(4, 1)
+    model.compile("sgd", "mse")
+    try:
+        model.fit(*data(), batch_size=32, epochs=2, verbose=0, callbacks=[Interrupts()])
+    except KeyboardInterrupt as error:
+        import traceback
+        assert "unstall" not in "".join(traceback.format_exception(error))
+    model.fit(*data(), batch_size=32, epochs=1, verbose=0)
+""")
+
+
+def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of_its_own(told: Told) -> None:
+    """As in a notebook, whose process lives on."""
+    journal = told.during(INTERRUPTED)
+    (left,) = journal.of(ErrorRaised)
+    assert (left.kind, left.fatal, left.thread, left.step) == ("KeyboardInterrupt", False, "MainThread", 4)
+    first, second = journal.of(FitBegan)
+    assert first.at < left.at < second.at
+    assert [ended.steps for ended in journal.of(FitEnded)] == [20]
+
+
+def test_a_fit_that_ends_in_order_was_left_by_nobody(told: Told) -> None:
+    assert not told.during(SHORT_STEPS).of(ErrorRaised)

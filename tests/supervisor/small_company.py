@@ -17,7 +17,8 @@ from tests.supervisor.small_worker import SAVES_EVERY, STEPS, end
 from unstall.inside import steps as counting
 from unstall.inside.begin import begin
 from unstall.journal.events import CheckpointCompleted, OthersMissed, TrainingBegan, TrainingEnded, WorkerJoined
-from unstall.runs import RunFolder, write_whole
+from unstall.private_files import write_whole
+from unstall.runs import RunFolder
 from unstall.scale import company as waiting
 from unstall.scale import membership
 from unstall.scale.company import Company, OthersLeft

@@ -22,7 +22,8 @@ from unstall.journal.events import (
     TrainingEnded,
     UpdateSkipped,
 )
-from unstall.runs import RunFolder, write_whole
+from unstall.private_files import write_whole
+from unstall.runs import RunFolder
 
 STEPS = 40
 SAVES_EVERY = 10

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unstall.journal.events import HostSampled
+from unstall.journal.pulse import Beat
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
 from unstall.supervisor.watch import Watch
@@ -34,3 +36,33 @@ def test_a_program_that_queues_for_a_core_is_not_late(watch: Watch) -> None:
     watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.1, queued_cores=0.9) for age in range(60, 0, -1))
     watch._judge_progress(None, time.monotonic())
     assert watch.stall is None
+
+
+def saved_before_a_training(now: float) -> Beat:
+    """The pulse of a program that has saved a first checkpoint, and of which no step is seen."""
+    return Beat("between", now - 200, now - 200, step=-1, epoch=-1, input_since=0.0, pid=os.getpid(), steps_done=0)
+
+
+def test_a_program_that_works_before_a_training_is_seen_does_not_stand_still(watch: Watch) -> None:
+    now = time.time()
+    watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.9) for age in range(200, 0, -1))
+    watch._judge_progress(saved_before_a_training(time.monotonic()), time.monotonic())
+    assert watch.stall is None
+
+
+def test_a_program_that_idles_before_a_training_is_seen_stands_still_since_it_idles(watch: Watch) -> None:
+    now = time.time()
+    watch.journal.extend(
+        HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.9 if age > 30 else 0.0) for age in range(200, 0, -1)
+    )
+    watch._judge_progress(saved_before_a_training(time.monotonic()), time.monotonic())
+    assert watch.stall is not None
+    assert (watch.stall.phase, watch.stall.sure) == ("between", False)
+    assert watch.stall.since == pytest.approx(now - 31, abs=0.01)
+
+
+def test_a_program_that_works_after_steps_were_seen_is_late_by_its_pulse(watch: Watch) -> None:
+    now = time.time()
+    watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.9) for age in range(200, 0, -1))
+    watch._judge_progress(replace(saved_before_a_training(time.monotonic()), steps_done=40, step=40), time.monotonic())
+    assert watch.stall is not None and watch.stall.sure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -75,15 +75,17 @@ def is_good(row: Row) -> bool:
     return row["state"] == "done" and (row["verdict"] is None or row["verdict"]["effect"] == "slows")
 
 
-def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str]) -> Row:
-    """`paths`: of the scripts, by the names of the runs."""
+def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str], has_trained: Callable[[Row], bool]) -> Row:
+    """`paths`: of the scripts, by the names of the runs. `has_trained` reads more of a run, and is asked of the newest first."""
     of_it = [row for row in rows if is_script(row, script, paths.get(row["run"], ""))]
-    good = [row for row in of_it if is_good(row)]
-    if good:
-        return max(good, key=lambda row: float(row["began_at"] or row["changed_at"]))
+    of_it.sort(key=lambda row: float(row["began_at"] or row["changed_at"]))
+    found = next((row for row in reversed(of_it) if is_good(row) and has_trained(row)), None)
+    if found is not None:
+        return found
     if of_it:
         raise NoSuchRun(
-            f"No run of '{script}' has gone well: {len(of_it)} of them, the last '{of_it[-1]['run']}' {of_it[-1]['state']}."
+            f"No run of '{script}' has gone well: {len(of_it)} of them, the last '{of_it[-1]['run']}' {of_it[-1]['state']}. "
+            "A good run ends with exit code 0 and no harmful verdict, its training steps were seen, and its loss was finite."
         )
     raise NoSuchRun(
         f"There is no run of '{script}'. Expected a script as `unstall run` was given it, or a model of `unstall train`."

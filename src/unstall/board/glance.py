@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstall.diagnosis.stalls import LEAVING
 from unstall.journal.events import (
     ErrorRaised,
     Event,
@@ -23,6 +24,7 @@ from unstall.journal.events import (
     ProgramEnded,
     RepairsEnded,
     RunStarted,
+    SignalSent,
     StallBegan,
     StallEnded,
     StepsEnded,
@@ -51,6 +53,7 @@ class Glance:
     verdict_at: dict[str, float] = field(default_factory=dict)
     _newest: dict[type[Event], Event] = field(default_factory=dict)
     _error: ErrorRaised | None = None
+    _asked: SignalSent | ErrorRaised | None = None  # the last signal or interrupt that asked the program to end
     _stall: StallBegan | None = None
     _first: StepsEnded | None = None  # of the worker that runs
     _groups: deque[StepsEnded] = field(default_factory=deque)
@@ -80,6 +83,9 @@ class Glance:
             self.is_given_up = True
         elif isinstance(event, ErrorRaised):
             self._error = event if event.fatal and event.thread in {"", "MainThread"} else self._error
+            self._asked = event if event.kind in LEAVING else self._asked
+        elif isinstance(event, SignalSent):
+            self._asked = event if event.asks_for_the_end else self._asked
         elif isinstance(event, KEPT):
             self._newest[type(event)] = event
 
@@ -88,7 +94,7 @@ class Glance:
         if self.started is not None:
             self._newest.clear()
             self._groups.clear()
-            self._error = self._stall = self._first = None
+            self._error = self._stall = self._first = self._asked = None
             self.is_given_up = False
         self.started = event
 
@@ -131,7 +137,7 @@ class Glance:
 
     def _journal(self, now: float) -> Journal:
         """As much of one as the state is told from."""
-        single = [self.started, self._error, self._stall, *self._newest.values(), *list(self._groups)[-1:]]
+        single = [self.started, self._error, self._asked, self._stall, *self._newest.values(), *list(self._groups)[-1:]]
         return Journal([event for event in (*single, *self._hosts) if event is not None], now=now)
 
     def _is_treated(self, told: str, now: float) -> bool:

@@ -1,7 +1,8 @@
 """Say how well a detector does on a data set: unstall evaluate --weights FILE --data PATH
 
 COCO's twelve figures, equal to those of pycocotools, and the average precision of each class; with --html or --png also the
-precision-recall curves and a table of what is taken for what.
+precision-recall curves and a table of what is taken for what. Weights of `unstall train` say which images they were trained
+on: in a data set that has some of these, the held-out images are scored. --split and --all-images choose others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from unstall.cli import Learning, answer, backend_option, data_format_options, j
 @weights_option
 @click.option("--data", "data_path", required=True, metavar="PATH", help="A data set of images and boxes.")
 @data_format_options
-@click.option("--split", metavar="NAME", help="Only this split of it.")
+@click.option("--split", metavar="NAME", help="Score this split of the data set, and all of its images.")
+@click.option("--all-images", is_flag=True, help="Score also the images that the weights were trained on.")
 @click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
 @backend_option
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and curves.")
@@ -27,6 +29,7 @@ def command(
     format_name: str | None,
     labels: str | None,
     split: str | None,
+    all_images: bool,
     batch: int,
     backend: str | None,
     html_target: str | None,
@@ -42,6 +45,7 @@ def command(
     from unstall.report.progress import shown_progress
     from unstall.report.score_text import show_score
     from unstall.storage import located
+    from unstall.training.scored_images import chosen
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -51,12 +55,18 @@ def command(
         data = read(data_path, format_name, progress, labels)
         if split is not None:
             data = only(data, split)
+        data, scored = chosen(data, description.trained_on, is_all=all_images or split is not None)
+        if scored.note:
+            click.echo(scored.note, err=True)
         from unstall.detectors.weights.weights_file import build_from
         from unstall.training.detecting import Detecting
         from unstall.training.evaluate import evaluate
 
         result = evaluate(Detecting(build_from(weights)), data, description.class_names, batch, progress)
-    plain = {"weights": weights, "data": data_path, "split": split, "backend": backends.running_backend(), **result.as_plain()}
+    plain = {
+        "weights": weights, "data": data_path, "split": split, "scored": scored.as_plain(),
+        "backend": backends.running_backend(), **result.as_plain(),
+    }  # fmt: skip
     if png_target:
         from unstall.report.score_plots import write_plots
 

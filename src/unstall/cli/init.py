@@ -1,8 +1,8 @@
 """Write a settings file for a data set: unstall init PATH
 
 Looks at the data and suggests a model, its image size, batch, epochs and room for boxes, each with its reason. Every setting
-is in the file, with its meaning and range; what is not suggested stands there as a comment. Then: unstall train --config
-unstall.toml
+is in the file, with its meaning and range; what is not suggested stands there as a comment. Then: unstall train, which
+uses ./unstall.toml.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     suggested = suggest(data, _plain_path(path), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
         suggested.add("labels", _plain_path(labels))
-    head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train --config {shlex.quote(out)}"
+    named = "" if out == settings_file.CONFIG else f" --config {shlex.quote(out)}"
+    head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train{named}"
     recipe = recipe_of(suggested.values["model"])
     _write(located(out), settings_file.written(suggested.values, suggested.why, head, recipe))
     plain = {

@@ -37,6 +37,7 @@ def command(
     quick: bool,
     json_target: str | None,
     config: str | None,
+    no_config: bool,
     **settings: Any,
 ) -> None:
     from unstall import memory
@@ -44,14 +45,14 @@ def command(
     from unstall.report import json
     from unstall.report.plan_text import show_plan, told_before
     from unstall.report.progress import shown_progress
-    from unstall.settings_options import given
+    from unstall.settings_options import config_used, given
     from unstall.settings_sources import resolve
 
     json.refuse_unwritable(json_target)
     if devices:
         _print_devices(cards, json_target)
         return
-    wanted = resolve(given(settings), config).settings
+    wanted = resolve(given(settings), config_used(config, no_config)).settings
     chosen = named(device, cards) if device else None
     with shown_progress() as progress:
         pixels = None

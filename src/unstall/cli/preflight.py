@@ -21,17 +21,17 @@ from unstall.settings_options import ByGroups, setting_options
 @click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
 @json_option("the answers")
 @setting_options
-def command(out: str | None, quick: bool, json_target: str | None, config: str | None, **settings: Any) -> None:
+def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
     from unstall import runs
     from unstall.preflight.preflight import preflight
     from unstall.report import json
     from unstall.report.preflight_text import show_preflight
     from unstall.report.progress import shown_progress
-    from unstall.settings_options import given
+    from unstall.settings_options import config_used, given
     from unstall.settings_sources import resolve
 
     json.refuse_unwritable(json_target)
-    wanted = resolve(given(settings), config).settings
+    wanted = resolve(given(settings), config_used(config, no_config)).settings
     with shown_progress() as progress:
         plain = preflight(wanted, runs.folder_for(out) if out else runs.home(), quick, progress)
     answer(plain, json_target, show_preflight)

@@ -22,7 +22,13 @@ import click
 )
 @click.option("--confirm", is_flag=True, help="Afterwards, confirm the verdicts by experiments in a run of their own.")
 @click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
-@click.option("--json", "json_target", metavar="PATH", help="Write the story as JSON at the end; '-' is standard output.")
+@click.option(
+    "--json",
+    "json_target",
+    metavar="PATH",
+    help="Write the story as JSON when a verdict is reached, after each change, and at the end. '-' is standard output, only at"
+    " the end.",
+)
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 def command(
     quiet: bool, on_stall: str, confirm: bool, board: bool, json_target: str | None, command_line: tuple[str, ...]

@@ -1,8 +1,9 @@
 """List the runs, some of them, or prune them: unstall runs --state failed --since 7d
 
 WORDS choose runs that have them in their name, command or verdict. --last-good prints the name of the last run of a script
-that came to its end with nothing wrong. --prune removes the runs that were chosen, once you agree: never one that goes on;
-with --checkpoints only what a training would resume from, and the run stays.
+that came to its end with nothing wrong; its training must have been seen from inside, with a finite loss. --prune removes the
+runs that were chosen, once you agree: never one that goes on; with --checkpoints only what a training would resume from, and
+the run stays.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def command(
     from unstall import runs
     from unstall.board import choosing
     from unstall.board.rows import read_row
-    from unstall.compare.last_good import script_path
+    from unstall.compare.last_good import has_trained, script_path
     from unstall.errors import WrongInput
     from unstall.report.runs import show, show_last_good
 
@@ -60,7 +61,8 @@ def command(
     rows = [(run, read_row(run)) for run in runs.list_runs()]
     paths = {run.name: script_path(run) for run, _ in rows} if "/" in (last_good or script or "") else {}
     if last_good is not None:
-        found = choosing.last_good([row for _, row in rows], last_good, paths)
+        by_name = {run.name: run for run, _ in rows}
+        found = choosing.last_good([row for _, row in rows], last_good, paths, lambda row: has_trained(by_name[row["run"]]))
         return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
     began = choosing.moment(since, "--since") if since is not None else None
     before = choosing.moment(older_than, "--older-than") if older_than is not None else None

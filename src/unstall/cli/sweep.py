@@ -31,6 +31,7 @@ def command(
     html_target: str | None,
     json_target: str | None,
     config: str | None,
+    no_config: bool,
     **settings: Any,
 ) -> None:
     from unstall.cli import missing_packages_named
@@ -38,7 +39,7 @@ def command(
     from unstall.report import json
     from unstall.report.progress import shown_progress
     from unstall.report.sweep_plots import show_sweep, write_plot, write_sweep
-    from unstall.settings_options import given
+    from unstall.settings_options import config_used, given
     from unstall.settings_sources import resolve
     from unstall.storage import located
 
@@ -46,7 +47,7 @@ def command(
         json.refuse_unwritable(target)
     if least >= most:
         raise WrongInput(f"--least: expected less than --most ({most:g}). Received: {least:g}")
-    wanted = resolve(given(settings), config).settings
+    wanted = resolve(given(settings), config_used(config, no_config)).settings
     with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
         import tempfile
 

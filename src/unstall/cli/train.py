@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     "--json",
     "json_target",
     metavar="PATH",
-    help="Write how it went as JSON at the end; '-' is standard output, and nothing else is printed there.",
+    help="Write how it went as JSON when a verdict is reached, after each change, and at the end. '-' is standard output, only at"
+    " the end, and nothing else is printed there.",
 )
 @setting_options
 def command(
@@ -58,6 +59,7 @@ def command(
     show_settings: bool,
     json_target: str | None,
     config: str | None,
+    no_config: bool,
     **settings: Any,
 ) -> None:
     from unstall.report import json
@@ -79,6 +81,7 @@ def command(
         options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
     if no_repair:
         options["most_repairs"] = 0
+    config = _config(config, no_config, resume, out if go_on else None)
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
@@ -103,6 +106,19 @@ def command(
     run = begin(resolved.settings, run, out, planned_changes(found))
     beginning.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
+
+
+def _config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
+    """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
+    from unstall.settings_file import CONFIG
+    from unstall.settings_options import config_used, is_config_here
+    from unstall.supervisor.beginning import holds_run
+
+    if resume is None and (may_be_there is None or not holds_run(may_be_there)):
+        return config_used(config, no_config)
+    if config is None and not no_config and is_config_here():
+        click.echo(f"./{CONFIG} is not used: a run that is resumed keeps its own settings.", err=True)
+    return config
 
 
 def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, Resolved]:
@@ -130,7 +146,7 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
         raise WrongInput("--engine ray: expected together with --out, a place that every node can reach, and without --resume.")
     resolved = resolve(options, config)
     place = out if is_bucket(out) else str(folder_for(out).absolute())
-    ray.train(arguments(chosen(resolved)), resolved.settings.workers, place)
+    ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.workers, place)
     if json_target:
         json.write({"engine": "ray", "workers": resolved.settings.workers, "out": place}, json_target)
 

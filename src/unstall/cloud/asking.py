@@ -27,7 +27,8 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     workers = resolved.settings.workers
     out = found["out"].rstrip("/")
     return Job(
-        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, *arguments(asked_for)), out=out,
+        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, "--no-config", *arguments(asked_for)),
+        out=out,
         workers=workers, machines=wishes.machines_for(workers, cards),
         project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
         is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["hours"],

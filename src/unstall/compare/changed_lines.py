@@ -15,6 +15,7 @@ MOST_LINES_COMPARED = 20_000  # of a file; difflib is quadratic at its worst
 MOST_CHANGES = 200
 MOST_USES = 20
 _ASSIGNED = re.compile(r"^([A-Za-z_]\w*)\s*(?::[^=]+)?=[^=]")
+_SET = re.compile(r"""(?P<name>['"]?[\w.@/-]+['"]?)\s*(?P<sign>[:=])\s*(?P<value>[^\s:=\[({].*?),?""")  # of a configuration
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -62,7 +63,15 @@ class Change:
         return _holds(self.before, value) and not _holds(self.after, value)
 
     @property
+    def is_program(self) -> bool:
+        return self.file.endswith(".py")
+
+    @property
     def words(self) -> str:
+        """`SIZE = 10 → SIZE = 90`; of a configuration, where the name stays the same, `learning_rate_base: 0.08 → 1000`."""
+        was, is_now = (_SET.fullmatch(lines[0]) if len(lines) == 1 else None for lines in (self.before, self.after))
+        if not self.is_program and was and is_now and was["name"] == is_now["name"]:
+            return f"{_cut(was['name'] + was['sign'])} {_cut(was['value'])} → {_cut(is_now['value'])}"
         removed, added = " / ".join(self.before[:3]), " / ".join(self.after[:3])
         return (
             f"{_cut(removed)} → {_cut(added)}"

@@ -29,6 +29,7 @@ from unstall.compare.difference import (
 from unstall.compare.differences_of_data import of_data, of_input
 from unstall.compare.differences_of_model import of_model
 from unstall.compare.differences_of_surroundings import of_surroundings
+from unstall.compare.named_files import of_named_files, paired_sources
 
 FOLLOWS = {  # a difference, and what then is no other one but its consequence
     "model": frozenset({"filters", "layers"}),
@@ -47,6 +48,7 @@ GUESSED = (
     "seed",
     "length",
 )  # kinds that a line of source is known to be by what it speaks of
+GUESSED_OF_CONFIGURATION = ("learning_rate", "batch", "optimizer")  # whose lines name what they set, and do nothing else
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
 FEW = 3  # small numbers stand for many things
 SAYS_LITTLE = frozenset({"given", "true", "false", "yes", "no", "on", "off", "none", "auto", "default"})
@@ -68,9 +70,10 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differenc
     """Empty: nothing that can matter differs."""
     found = [
         *of_surroundings(before, after), *of_data(before, after), *of_input(before, after), *of_model(before, after),
+        *of_named_files(before, after),
     ]  # fmt: skip
     found = _each_once(found)
-    changed = changed_lines.changes(facts.section(before, "sources"), facts.section(after, "sources"))
+    changed = changed_lines.changes(*paired_sources(before, after))
     found = _with_their_origins(found, changed)
     return sorted(found, key=lambda each: -each.weight)
 
@@ -218,7 +221,8 @@ def _of_source(unexplained: list[Change]) -> list[Difference]:
 
 def _guessed(change: Change) -> str:
     """The one kind that the changed lines speak of; 'source' where it is none, or more than one."""
-    kinds = [kind for kind in GUESSED if KINDS[kind].is_spoken_of(change.text)]
+    guessed = GUESSED if change.is_program else (*GUESSED, *GUESSED_OF_CONFIGURATION)
+    kinds = [kind for kind in guessed if KINDS[kind].is_spoken_of(change.text)]
     return kinds[0] if len(kinds) == 1 else "source"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstall.compare import facts
+from unstall.compare.arguments import arguments, is_temporary
 from unstall.compare.difference import Difference, difference
 from unstall.report.text import size
 
@@ -73,7 +74,7 @@ def _of_command(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
     """Arguments, by their names where they have one. Of `unstall train` they are settings, and told as such."""
     if facts.section(before, "settings") and facts.section(after, "settings"):
         return
-    old, new = (facts.arguments(record) for record in (before, after))
+    old, new = arguments(before, after)
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             found = difference("run", "command", old.get(name), new.get(name), detail=name)
@@ -84,7 +85,7 @@ def _of_command(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
 def _of_environment(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     for name in sorted({*before, *after}):
         was, is_now = facts.variable(before, name), facts.variable(after, name)
-        if was == is_now or name.startswith(NOISE_VARIABLES) or facts.is_temporary(was) or facts.is_temporary(is_now):
+        if was == is_now or name.startswith(NOISE_VARIABLES) or is_temporary(was) or is_temporary(is_now):
             continue
         kind = "threads" if name in THREADS else "backend" if name == "KERAS_BACKEND" else "environment"
         yield difference("environment", kind, was, is_now, detail=name)

@@ -36,7 +36,6 @@ __all__ = [
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.MULTILINE)
-TEMPORARY = re.compile(r"^(/tmp/|/var/tmp/|/dev/shm/|/proc/|/run/)|unstall")
 AUTOTUNED = 2.0  # batches, about, that TensorFlow keeps ahead where it may choose
 WIDTHS = {"float64": 8.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "int64": 8.0, "int32": 4.0, "uint8": 1.0, "int8": 1.0}
 
@@ -68,10 +67,6 @@ def module_of(distribution: str) -> str:
     """The name that most packages are imported by."""
     plain = distribution.lower().replace("-", "_")
     return {"pyyaml": "yaml", "python_dateutil": "dateutil", "scikit_learn": "sklearn"}.get(plain, plain)
-
-
-def is_temporary(value: Any) -> bool:
-    return isinstance(value, str) and TEMPORARY.search(value) is not None
 
 
 def settings(record: dict[str, Any]) -> dict[str, Any]:
@@ -315,30 +310,6 @@ def free_bytes(record: dict[str, Any]) -> float | None:
     return min(left, default=None)
 
 
-def arguments(record: dict[str, Any]) -> dict[str, str]:
-    """Of the command line, after the script: by name where they have one, else by place."""
-    command = [str(each) for each in section(record, "run").get("command") or []]
-    start = next((place + 1 for place, each in enumerate(command) if each.endswith(".py")), 1)
-    found: dict[str, str] = {}
-    rest = command[start:]
-    place, plain = 0, 0
-    while place < len(rest):
-        each = rest[place]
-        name, equals, value = each.partition("=")
-        if each.startswith("-") and equals:
-            found[name] = value
-        elif each.startswith("-") and place + 1 < len(rest) and not _is_option(rest[place + 1]):
-            place += 1
-            found[each] = rest[place]
-        elif each.startswith("-"):
-            found[each] = "given"
-        else:
-            plain += 1
-            found[f"argument {plain}"] = each
-        place += 1
-    return {name: value for name, value in found.items() if not is_temporary(value)}
-
-
 def where_read(record: dict[str, Any], name: str) -> tuple[str, str]:
     """The line of source that reads an argument that has only a place: `BATCH = int(sys.argv[1])`."""
     number = re.match(r"argument (\d+)$", name)
@@ -347,8 +318,3 @@ def where_read(record: dict[str, Any], name: str) -> tuple[str, str]:
             if number and f"argv[{number[1]}]" in line.replace(" ", ""):
                 return f"{file}:{place}", line.strip()[:90]
     return "", ""
-
-
-def _is_option(text: str) -> bool:
-    """A negative number is a value."""
-    return text.startswith("-") and not re.match(r"-\.?\d", text)

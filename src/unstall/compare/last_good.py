@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall import runs
+from unstall.compare import facts
 from unstall.runs import RunFolder
 
 HARMFUL = frozenset({"stops", "spoils"})  # a run that was only slow is still one to measure others by
@@ -64,7 +65,20 @@ def script_path(run: RunFolder) -> str:
 def is_good(run: RunFolder) -> bool:
     story = run.read_story() or {}
     verdicts = story.get("verdicts") or []
-    return story.get("state") == "done" and not any(verdict.get("effect") in HARMFUL for verdict in verdicts)
+    is_well = story.get("state") == "done" and not any(verdict.get("effect") in HARMFUL for verdict in verdicts)
+    return is_well and has_trained(run)
+
+
+def has_trained(run: RunFolder) -> bool:
+    """Whether steps of a training were seen from inside, and its loss, where that was seen, stayed a finite number. A story that
+    found nothing wrong does not say so: of a program that nobody saw from inside there is little to find."""
+    from unstall.compare.record import record_of
+
+    record = record_of(run)
+    figures = facts.section(record, "figures")
+    last = figures.get("last_epoch")
+    ended_finite = not isinstance(last, dict) or last.get("loss", 0.0) is not None
+    return bool(figures.get("steps")) and not facts.is_broken(record) and ended_finite
 
 
 def _newest(is_wanted: Callable[[RunFolder], bool], before: RunFolder | None) -> RunFolder | None:

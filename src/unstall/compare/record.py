@@ -5,7 +5,8 @@ Every section is optional. A journal of an older version, a half one or none giv
 run            name, script, command, began_at, ended_at, seconds, cause,
                outcome (done, failed, stuck, interrupted, running, unknown)
 settings       of `unstall train`, by their names
-sources        files of the program by name: sha256, lines, text
+sources        files of the program by name, and small texts that its command line names: sha256, lines, text
+named_files    other files that its command line names: sha256, size_bytes
 environment    variables that can change a training
 versions       of Python, packages and drivers
 machine        cores, memory_bytes, cgroup_limit_bytes, hostname, kernel, limits, storage
@@ -45,7 +46,7 @@ def record_of(folder: RunFolder) -> dict[str, Any]:
     kept = _kept(folder)
     record = kept if kept is not None else _made(folder)
     here = {**record["run"], "name": folder.name, "path": str(folder.path)}  # it may have been moved since
-    return {**record, "run": here, "sources": sources_of(folder)}
+    return {**record, "run": here, **_copied(folder)}
 
 
 def keep(folder: RunFolder) -> None:
@@ -131,8 +132,19 @@ def score_of(folder: RunFolder) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _copied(folder: RunFolder) -> dict[str, Any]:
+    """The sections `sources` and `named_files`."""
+    plain = _read_sources(folder)
+    files, named = plain.get("files"), plain.get("named_files")
+    return {"sources": files if isinstance(files, dict) else {}, "named_files": named if isinstance(named, dict) else {}}
+
+
 def sources_of(folder: RunFolder) -> dict[str, Any]:
-    """The files of the program by their names: sha256, lines, text."""
+    sources: dict[str, Any] = _copied(folder)["sources"]
+    return sources
+
+
+def _read_sources(folder: RunFolder) -> dict[str, Any]:
     try:
         if folder.sources_path.stat().st_size > LARGEST_SOURCES_BYTES:
             return {}
@@ -140,5 +152,4 @@ def sources_of(folder: RunFolder) -> dict[str, Any]:
             plain = json.loads(file.read(LARGEST_SOURCES_BYTES))
     except (OSError, ValueError, EOFError):
         return {}
-    files = plain.get("files") if isinstance(plain, dict) else None
-    return files if isinstance(files, dict) else {}
+    return plain if isinstance(plain, dict) else {}

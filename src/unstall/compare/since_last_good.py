@@ -10,11 +10,13 @@ from unstall.compare import changed_lines, facts
 from unstall.compare.attribution import Comparison, compared
 from unstall.compare.changed_lines import Change
 from unstall.compare.last_good import last_good_like
+from unstall.compare.named_files import paired_sources
 from unstall.runs import RunFolder
 
 MOST_LINES = 4
 BAD = frozenset({"failed", "killed", "stuck", "slow"})
 BY_HAND = frozenset({"command", "setting", "source", "version"})
+FILES = frozenset({"sources", "named_files"})  # sections
 NEAR_LINES = 3  # a call may stand over several lines
 
 
@@ -48,7 +50,7 @@ def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     """The verdict's own line is one that changed."""
-    changes = changed_lines.changes(facts.section(before, "sources"), facts.section(after, "sources"))
+    changes = changed_lines.changes(*paired_sources(before, after))
     places = [place for verdict in story["verdicts"] if (place := _place(verdict.get("where")))]
     hit = [change for change in changes if any(_is_at(change, *place) for place in places)]
     return [f"{change.where} changed: {change.words}" for change in hit]
@@ -58,7 +60,7 @@ def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str
     """Of a program that failed by an error of its own: what its user did otherwise this time."""
     if story["verdicts"] or story["state"] != "failed":
         return []
-    done = [each.told for each in comparison.differences if each.name in BY_HAND]
+    done = [each.told for each in comparison.differences if each.name in BY_HAND or each.section in FILES]
     return done if len(done) < 2 else [*done[: MOST_LINES - 1], "which of these it was is not known"]
 
 

@@ -47,7 +47,7 @@ _NATIVE_COLLECTIVES = (
     ("WaitAtBarrier", "JAX"),
 )
 _TF_RUNS = ("tensorflow/python/eager/execute.py",)
-_CALLED_FROM_GRAPH = "tensorflow/python/ops/script_ops.py"
+_CALLED_FROM_GRAPH = "/python/ops/script_ops.py"
 _TF_COLLECTIVE_THREADS = "collective_ops"
 _RPC_THREADS = "grpc"
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from unstall.diagnosis import causes
 from unstall.diagnosis.confirmation import confirmed
-from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Found, Unknown, Verdict
+from unstall.diagnosis.stalls import verdicts_said
+from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
 from unstall.errors import attempt
 from unstall.journal.reader import Journal
 
@@ -71,7 +72,18 @@ def examine(name: str, journal: Journal) -> Verdict:
 
 
 def diagnose(journal: Journal) -> Diagnosis:
-    return _diagnosis({name: examine(name, journal) for name in cause_names()})
+    verdicts = {name: examine(name, journal) for name in cause_names()}
+    if not any(isinstance(verdict, Found) and verdict.effect is Effect.STOPS for verdict in verdicts.values()):
+        verdicts.update(_of_the_last_stall(journal))
+    return _diagnosis(verdicts)
+
+
+def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
+    """What stopped a program that somebody then ended. The last stack samples may show it on its way out, so what was said while
+    it stood still is examined again on the journal as it was at that moment."""
+    said = {event.cause: event.at for event in verdicts_said(journal) if event.cause in cause_names()}
+    again = {name: examine(name, journal.up_to(at)) for name, at in said.items()}
+    return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
 
 
 def crew_cause_names() -> tuple[str, ...]:

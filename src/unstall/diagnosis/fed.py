@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.diagnosis.numbers import Course
+from unstall.diagnosis.refused_numbers import AT_THE_ERROR
 from unstall.journal.events import BatchSampled
 
 
@@ -70,6 +71,8 @@ class Fed:
 def fed(run: Course, role: str) -> list[Fed]:
     found: dict[str, Fed] = {}
     for event in run.batches:
+        if event.facts.get("source") == AT_THE_ERROR:
+            continue  # rows of one batch, not of the data
         for facts in event.facts["arrays"]:
             if facts["role"] == role:
                 found.setdefault(facts["name"], Fed(role, facts["name"])).add(facts, event)

@@ -14,7 +14,8 @@ from unstall.journal.reader import Journal
 # Code that the user did not write: installed packages, the standard library, the interpreter's own frames.
 _INSTALLED = re.compile(
     r"(^|/)(site-packages|dist-packages)/|(^|/)lib(64)?/python\d(\.\d+)?/|^<(frozen|string|stdin)|/lib/python\d+\.zip/"
-    r"|/(keras|tf_keras)/src/|/tensorflow/python/|/jax/_src/|/torch/(nn|utils|optim|autograd|_dynamo)/"  # wherever they lie
+    r"|/(keras|tf_keras)/src/|/keras/engine/|/tensorflow(_core)?/python/|/jax/_src/"  # the frameworks, wherever they lie
+    r"|/torch/(nn|utils|optim|autograd|_dynamo)/"
     r"|/__autograph_generated_file"  # TensorFlow's rewriting of the user's code, with line numbers of its own
 )
 _STDLIB = sysconfig.get_paths()["stdlib"]
@@ -33,14 +34,21 @@ def is_native(frame: Frame) -> bool:
     return bool(frame["module"])
 
 
-def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack) -> list[Frame]:
-    """The user's frames that code of such paths has called, innermost first; empty where it has called none."""
+# Files of the frameworks that call the user's callbacks: Keras 3, and Keras 2 with its history of names.
+CALLBACKS = ("/keras/src/callbacks/", "keras/src/callbacks.py", "/keras/callbacks.py", "/keras/callbacks/callbacks.py")
+
+
+def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack, but: tuple[str, ...] = ()) -> list[Frame]:
+    """The user's frames that code of such paths has called, innermost first; empty where it has called none, or where code of
+    other paths stands between."""
     users: list[Frame] = []
     for frame in thread["frames"]:
         if is_native(frame):
             continue
         if any(part in frame["file"] for part in machinery):
             return users
+        if any(part in frame["file"] for part in but):
+            return []
         if is_user_file(frame["file"]):
             users.append(frame)
     return []

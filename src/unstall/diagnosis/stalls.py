@@ -11,21 +11,27 @@ from unstall.diagnosis.verdict import Clear, Evidence, Unknown
 from unstall.journal.events import (
     ChildSeen,
     ClusterSeen,
+    ErrorRaised,
+    FitBegan,
     HostSampled,
+    ProcessEnded,
     SampleFailed,
     SignalSent,
     SourceRead,
     StackSampled,
     StallBegan,
     StallEnded,
+    StepsEnded,
     ThreadsSeen,
     ThreadStack,
+    VerdictReached,
 )
 from unstall.journal.reader import Journal
 
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
 LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
 LOOKED_AT = 3
+LEAVING = frozenset({"KeyboardInterrupt", "SystemExit"})  # by which a program is left where it stands: no error of its own
 
 
 @dataclass(frozen=True)
@@ -151,17 +157,17 @@ def idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear
 
 
 def current_stall(journal: Journal) -> Stall | None:
-    """The stall that goes on at the journal's end. A stall that ended by itself is none."""
+    """The stall that goes on at the journal's end, or until somebody ended the program. A stall that ended by itself is none."""
     began = journal.last(StallBegan)
     ended = journal.last(StallEnded)
-    if began is None or (ended is not None and ended.at >= began.at):
+    if began is None or (ended is not None and ended.at >= began.at) or _ended_in_order(journal, began):
         return None
     until = _asked_to_end(journal, began)
     samples = [sample for sample in journal.since(StackSampled, began.since) if sample.at <= until]
     hosts = [host for host in journal.since(HostSampled, began.since) if host.at <= until]
     return Stall(
         began=began,
-        seconds=max(0.0, min(journal.now, until) - began.since),
+        seconds=max(0.0, min(journal.now, until if is_over(journal, began) else journal.now) - began.since),
         samples=tuple(sample for sample in samples if sample.main),
         children=tuple(sample for sample in samples if not sample.main),
         hosts=tuple(hosts),
@@ -172,6 +178,60 @@ def current_stall(journal: Journal) -> Stall | None:
     )
 
 
+def was_interrupted(journal: Journal, began: StallBegan) -> bool:
+    """An interrupt has taken the program out of the stall: of a notebook, say, whose process lives on."""
+    return any(_leaves(error) for error in journal.since(ErrorRaised, began.since))
+
+
+def was_asked_to_end(journal: Journal, began: StallBegan) -> bool:
+    """Somebody lost patience with it: by a signal, by an interrupt, or by asking Unstall to end what is stuck."""
+    asked = any(sent.asks_for_the_end for sent in journal.since(SignalSent, began.since))
+    ended = journal.last(ProcessEnded)
+    return asked or was_interrupted(journal, began) or (ended is not None and ended.stopped_by_us)
+
+
+def is_over(journal: Journal, began: StallBegan) -> bool:
+    """Nothing more will be seen of it: the program has ended, or was taken out of it."""
+    return bool(journal.since(ProcessEnded, began.at)) or was_interrupted(journal, began)
+
+
+def _ended_in_order(journal: Journal, began: StallBegan) -> bool:
+    """The program came to its end without anybody's help, between two looks at it: it must have gone on."""
+    ended = journal.last(ProcessEnded)
+    in_order = ended is not None and ended.at >= began.at and ended.exit_code == 0
+    return in_order and not was_asked_to_end(journal, began)
+
+
 def _asked_to_end(journal: Journal, began: StallBegan) -> float:
-    """When somebody lost patience with it: what the program does from then on is its end, and no part of the stall."""
-    return next((sent.at for sent in journal.since(SignalSent, began.at)), float("inf"))
+    """When somebody lost patience with it: what the program does from then on is its end, and no part of the stall. Where it was
+    hardly looked at by then, all that was seen counts: it stands on in spite of the signal, or nothing more will come."""
+    moments = [sent.at for sent in journal.since(SignalSent, began.at) if sent.asks_for_the_end]
+    moments += [error.at for error in journal.since(ErrorRaised, began.at) if _leaves(error)]
+    asked = min(moments, default=float("inf"))
+    seen = sum(began.since <= sample.at <= asked for sample in journal.of(StackSampled) if sample.main)
+    return asked if seen >= LEAST_SAMPLES else float("inf")
+
+
+def _leaves(error: ErrorRaised) -> bool:
+    return error.kind in LEAVING and error.thread in {"", "MainThread"}
+
+
+def verdicts_said(journal: Journal) -> list[VerdictReached]:
+    """What was said of the stall that the program was ended in, the first of each cause; nothing of a program that goes on."""
+    stall = current_stall(journal)
+    if stall is None or not is_over(journal, stall.began):
+        return []
+    said = {event.cause: event for event in reversed(journal.since(VerdictReached, stall.began.at))}
+    return list(said.values())
+
+
+def is_without_steps(journal: Journal, said: VerdictReached) -> bool:
+    """Whether it was said in a stall, and no training step was seen afterwards. Steps from before may be written later: their
+    numbers tell."""
+    stalls = [event for event in journal.of(StallBegan) if event.at <= said.at]
+    if not stalls or any(stalls[-1].at <= ended.at <= said.at for ended in journal.of(StallEnded)):
+        return False
+    later = [group for group in journal.since(StepsEnded, said.at) if group.phase == "train"]
+    fit, step = journal.last(FitBegan), stalls[-1].step
+    is_counted_on = step >= 0 and (fit is None or fit.at < said.at)
+    return not any(group.last >= step or not is_counted_on for group in later)

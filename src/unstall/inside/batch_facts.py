@@ -26,6 +26,7 @@ MOST_LOOKS = 60
 SEARCH_S = 1.0  # for the bad row in arrays
 MOST_LABELS = 2_000_000  # of an array of labels, looked at when fit begins
 MOST_SEARCHED = 20_000  # batches, after the loss broke
+AT_THE_ERROR = "at the error"  # looked at when an error ended the program (`error_batch.py`)
 
 
 class BatchFacts:
@@ -45,6 +46,7 @@ class BatchFacts:
         self._searching = False
         self._searched = 0
         self._extremes: dict[str, tuple[float, float]] = {}
+        self._newest: Any = None  # the batch of this step, which the loop holds as long; only within a fit
 
     def fit_began(self, model: Any) -> None:
         self._reset()
@@ -66,7 +68,7 @@ class BatchFacts:
         self.probe.extras.pop("tap", None)
 
     def fit_ended(self) -> None:
-        self._tap = None  # it keeps a batch alive
+        self._tap = self._newest = None  # they keep a batch alive
         self._shapes.tell()
 
     # --- arrays given to fit ---
@@ -100,6 +102,8 @@ class BatchFacts:
 
     def batch_passed(self, batch: Any) -> None:
         """During a fit, or in one's own loop."""
+        if self.probe.fit_depth > 0 and not loop_of(self.probe).is_open:
+            self._newest = batch
         if self._from_arrays or self.probe.phase in ("validate", "predict"):
             return
         self._batches += 1
@@ -173,6 +177,18 @@ class BatchFacts:
         if self._from_arrays:
             self._tell("searched arrays", bad, None)
 
+    # --- at an error ---
+
+    def in_hand(self) -> list[batch_stats.Part]:
+        """The batch of the step that goes on; where none passed through Python, the arrays that fit was given."""
+        if self._newest is not None:
+            return batch_stats.parts(self._newest)
+        given = [(role, name, reference()) for role, name, reference in self._arrays]
+        return [part for part in given if part[2] is not None]
+
+    def tell(self, source: str, described: list[dict[str, Any]]) -> None:
+        self._tell(source, described, self._batches - 1 if self._newest is not None and self._batches else None)
+
     def _tell(self, source: str, described: list[dict[str, Any]], batch: Optional[int]) -> None:
         facts = {"source": source, "batch": batch, "arrays": described}
         self.probe.emit(BatchSampled(at=time.time(), step=self.probe.train.done if self.probe.fit_depth else 0, facts=facts))
@@ -193,8 +209,8 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
     return facts
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.engine.data_adapter: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """engine.data_adapter of Keras 2: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
     facts = batch_facts_of(probe)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
@@ -205,4 +221,4 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.TensorLikeDataAdapter, "__init__", make)
+    wrap(getattr(module, "TensorLikeDataAdapter", None), "__init__", make)

@@ -177,7 +177,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.OwnedIterator, "__init__", make)
+    wrap(getattr(module, "OwnedIterator", None), "__init__", make)
     loop.on_batch.append(fetched)
     loop.on_end.append(ended)
 
@@ -217,7 +217,7 @@ class LookingIterator:
 
 
 def install_generators(module: ModuleType, probe: Probe) -> None:
-    """keras.src.trainers.data_adapters.generator_data_adapter, or tf_keras.src.engine.data_adapter"""
+    """keras.src.trainers.data_adapters.generator_data_adapter, or engine.data_adapter of Keras 2"""
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, generator: Any, *args: Any, **kwargs: Any) -> None:
@@ -228,7 +228,7 @@ def install_generators(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.GeneratorDataAdapter, "__init__", make)
+    wrap(getattr(module, "GeneratorDataAdapter", None), "__init__", make)
 
 
 def install_py_datasets(module: ModuleType, probe: Probe) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import os
 import resource
 import time
@@ -11,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.inside import device_facts, exceptions, experiments, loaded, membership, own_signals, probe
+from unstall.inside import device_facts, exceptions, experiments, hooks, loaded, membership, own_signals, probe
 from unstall.inside.early import FRAMEWORKS
 from unstall.inside.imports import AfterImport
+from unstall.inside.own_imports import OwnImports
 from unstall.inside.probe import Probe
 from unstall.journal.descriptors import out_of_the_way
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
@@ -58,14 +60,16 @@ def ended(probe_: Probe) -> None:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
         probe_.shield.call("modules", loaded.tell_once, probe_)
-        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        probe_.shield.call("end", lambda: probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid, peak_rss_bytes=peak)))
-        probe_.writer.close()
+        probe_.shield.call("end", _tell_end, probe_)
+        probe_.shield.call("end", probe_.writer.close)
+
+
+def _tell_end(probe_: Probe) -> None:
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid, peak_rss_bytes=peak))
 
 
 def _hook_frameworks(probe_: Probe) -> None:
-    from unstall.inside import hooks
-
     def loaded(module: ModuleType) -> None:
         version = str(getattr(module, "__version__", ""))
         event = FrameworkLoaded(at=time.time(), name=module.__name__, version=version)
@@ -93,15 +97,13 @@ def _allow_stack_samples() -> None:
     except OSError:
         return
     if restricted:
-        import ctypes
-
+        with OwnImports():
+            import ctypes
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(ANY_PROCESS), 0, 0, 0)
 
 
 def _note_fatal_errors(run: RunFolder) -> None:
     """The stack at a crash of native code, in the run folder; left alone where the program has its own."""
-    import faulthandler
-
     if not faulthandler.is_enabled():
         file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         faulthandler.enable(file=out_of_the_way(file))  # stays open

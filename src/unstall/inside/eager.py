@@ -191,8 +191,8 @@ def install_trainer(module: ModuleType, probe: Probe) -> None:
     wrap(module.Trainer, "compile", make)
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.engine.training"""
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """engine.training of Keras 2"""
     watch = eager_of(probe)
 
     def note(kwargs: dict[str, Any]) -> None:

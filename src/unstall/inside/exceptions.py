@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import Any
 
-from unstall.inside import device_facts, files_met, loaded
+from unstall.inside import device_facts, error_batch, files_met, loaded
 from unstall.inside.places import traceback_frames
 from unstall.inside.probe import Probe
 from unstall.inside.unseen import without_ours
@@ -77,6 +77,7 @@ def _hook_errors(probe: Probe) -> None:
             probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
             probe.shield.call("modules", loaded.tell_once, probe)
             probe.shield.call("files", files_met.tell, probe, traceback)
+            probe.shield.call("batch at the error", error_batch.tell, probe, traceback)
             probe.shield.call("device memory", device_facts.tell_memory, probe)
         try:
             clean = without_ours(traceback)

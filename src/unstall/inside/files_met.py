@@ -45,13 +45,14 @@ Candidate = Tuple[str, str, bool]  # path, how, whether it stands in a line of t
 
 def tell(probe: Probe, traceback: Optional[TracebackType]) -> None:
     candidates = [*_open_files(), *_variables(traceback), *_read_by_a_library(traceback)]
-    looker = threading.Thread(target=_look, args=(probe, candidates), name="unstall-files", daemon=True)
+    look = (probe.shield.call, "files", _look, probe, candidates)
+    looker = threading.Thread(target=look[0], args=look[1:], name="unstall-files", daemon=True)
     looker.start()
     looker.join(WAIT_S)
 
 
 def _look(probe: Probe, candidates: list[Candidate]) -> None:
-    folders: dict[str, None] = {os.getcwd(): None}
+    folders: dict[str, None] = {working_folder() or "/": None}
     for path, how, in_line in candidates:
         if os.path.isfile(path):
             probe.emit(FileMet(at=time.time(), path=path, how=how, in_line=in_line))
@@ -63,6 +64,14 @@ def _look(probe: Probe, candidates: list[Candidate]) -> None:
     seen: set[int] = set()
     for folder in folders:
         _tell_room(probe, folder, seen)
+
+
+def working_folder() -> Optional[str]:
+    """None: it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def _tell_room(probe: Probe, folder: str, seen: set[int]) -> None:

@@ -23,7 +23,7 @@ _OWN_FILES = frozenset(str(path) for path in Path(__file__).parent.glob("*.py"))
 def install_shortened(module: ModuleType, probe: Probe) -> None:
     """traceback_utils of keras.src, tf_keras.src and tensorflow.python."""
     excluded = getattr(module, "_EXCLUDED_PATHS", None)
-    if isinstance(excluded, tuple):
+    if isinstance(excluded, tuple) and _OWN_FOLDER not in excluded:
         module._EXCLUDED_PATHS = (*excluded, _OWN_FOLDER)  # type: ignore[attr-defined]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any, Optional
 
-from unstall.inside import cuts
+from unstall.inside import cuts, replicas
 from unstall.inside.own_loop import OwnLoop, loop_of
 from unstall.inside.patching import wrap
 from unstall.inside.places import is_user_code
@@ -62,7 +62,7 @@ class TapeWatcher:
         frame = _user_frame()
         if any(gradient is None for gradient in gradients) and len(gradients) == len(variables):
             self._missing(frame, target, variables, gradients, eager)
-        stack = self._loop.calls.stack
+        stack = self._loop.functions()
         if stack:
             if stack[0] not in self._loop.trainers and not eager:
                 self._loop.traced_loss(target)
@@ -72,7 +72,7 @@ class TapeWatcher:
             place = None if frame is None else (frame.f_code, frame.f_lineno)
             self._loop.trained(place, began, lambda: target if getattr(target, "shape", None) == () else None)
         self._loop.asked_for(variables)
-        if eager:
+        if eager and replicas.here() is None:  # a replica has a new thread in each step: none can be profiled
             for see in self._loop.on_eager_step:
                 see(frame)
 

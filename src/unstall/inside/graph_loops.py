@@ -62,7 +62,7 @@ def install(module: ModuleType, probe: Probe) -> None:
     def counted(dataset: Any) -> Optional[tuple[Any, GraphLoop]]:
         nonlocal made
         tf = sys.modules.get("tensorflow")
-        if tf is None or made >= MOST_LOOPS or not loop.calls.stack or not loop.is_mine() or wants_determinism():
+        if tf is None or made >= MOST_LOOPS or not loop.functions() or not loop.is_mine() or wants_determinism():
             return None
         count = GraphLoop(tf, made)
         with_clock = count.put_on(dataset)
@@ -76,8 +76,8 @@ def install(module: ModuleType, probe: Probe) -> None:
             found = call("graph loops", counted, ds) if probe.active else None
             gradients = loop.gradients_traced
             result = original(ds if found is None else found[0], *args, **kwargs)
-            if found is not None and loop.calls.stack and loop.gradients_traced > gradients:
-                loop.calls.stack[0].graph_loop = found[1]  # it trains; a loop that only validates is not counted
+            if found is not None and loop.functions() and loop.gradients_traced > gradients:
+                loop.functions()[0].graph_loop = found[1]  # it trains; a loop that only validates is not counted
             return result
 
         return _tf_ag_dataset_for_stmt

@@ -13,14 +13,30 @@ from pathlib import Path
 from typing import Any
 
 from unstall import __version__, runs
+from unstall.errors import attempt
 from unstall.inside import begin, probe, sidecar
 from unstall.inside.early import Waiting
+from unstall.inside.files_met import working_folder
 from unstall.journal.events import RunStarted
 from unstall.masking import masked_command
 
 
 def start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
-    """Switches the probe on and starts the watcher process, once in a program. None if Unstall is switched off."""
+    """Switches the probe on and starts the watcher process, once in a program. None if Unstall is switched off, or cannot begin:
+    then the program goes on without it, and is told so unless it is to be quiet."""
+
+    def not_watched(error: Exception) -> None:
+        if not quiet and sys.stderr is not None:
+            sys.stderr.write(f"unstall: this program is not watched: {type(error).__name__}: {error}\n")
+
+    return attempt(lambda: _start_watching(mode, quiet), lambda error: attempt(lambda: not_watched(error), _nothing))
+
+
+def _nothing(error: Exception) -> None:
+    """Standard error is closed, say: there is nobody to tell."""
+
+
+def _start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
     if begin.is_disabled():
         return None
     for finder in list(sys.meta_path):
@@ -29,13 +45,13 @@ def start_watching(mode: str, quiet: bool) -> runs.RunFolder | None:
     running = probe.current()
     if running is not None:
         return running.run  # under `unstall run`, or guarded already
-    run = runs.create(Path(sys.argv[0] or "program").stem)
+    arguments = getattr(sys, "argv", [])
+    run = runs.create(Path(arguments[0]).stem if arguments and arguments[0] else "program")
     new = begin.begin(run)
     if new is not None:
-        command = masked_command(getattr(sys, "orig_argv", sys.argv))
-        new.emit(
-            RunStarted(at=time.time(), mode=mode, command=command, folder=str(Path.cwd()), pid=os.getpid(), version=__version__)
-        )
+        command = masked_command(getattr(sys, "orig_argv", arguments))
+        folder = working_folder() or ""
+        new.emit(RunStarted(at=time.time(), mode=mode, command=command, folder=folder, pid=os.getpid(), version=__version__))
         new.shield.call("watcher", sidecar.start, run, quiet)
     return run
 

@@ -1,4 +1,4 @@
-"""Follows `fit`, `evaluate` and `predict` of Keras 3 (any backend) and tf_keras through their CallbackList.
+"""Follows `fit`, `evaluate` and `predict` of Keras 3 (any backend) and Keras 2 through their CallbackList.
 
 The list's own methods are wrapped rather than a callback added: a callback more would switch off Keras's asynchronous
 dispatch, and would be seen by the program. Losses are read seldom, and then one that is ready: reading the newest would
@@ -28,17 +28,23 @@ def install(module: ModuleType, probe: Probe) -> None:
     _Follower(probe, "keras").follow(module.CallbackList)
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    _Follower(probe, "tf_keras").follow(module.CallbackList)
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """callbacks of Keras 2, by whichever name."""
+    callback_list = module.CallbackList
+    # Since TensorFlow 2.2 the loss that callbacks are told is a mean over the epoch; before, it was that of the batch.
+    is_mean = hasattr(callback_list, "_add_default_callbacks")
+    api = "tf_keras" if module.__name__.startswith("tf_keras") else "keras"
+    _Follower(probe, api, "tensorflow", is_mean).follow(callback_list)
 
 
 REST_S = 0.05  # steps that follow the last one sooner than this are only counted, and told together with the next
 
 
 class _Follower:
-    def __init__(self, probe: Probe, api: str) -> None:
+    def __init__(self, probe: Probe, api: str, backend: str = "", is_mean: bool = True) -> None:
+        """The backend where it is known; and whether the loss in the logs of a batch is the mean over the epoch so far."""
         self.probe = probe
-        self.api = api
+        self.api, self.backend, self.is_mean = api, backend, is_mean
         self.is_whole = True  # the step that is going on is looked at
         self.rests_until = 0.0
         self.last_end = 0.0  # of a step that was looked at
@@ -66,8 +72,14 @@ class _Follower:
             wrap(callback_list, name, self._around(f"keras {name}", before, after))
         for name, of_epoch in (("on_epoch_begin", self.epoch_begin), ("on_epoch_end", self.epoch_end)):
             wrap(callback_list, name, self._around_epoch(name, of_epoch))
-        wrap(callback_list, "on_train_batch_begin", self._batch_begin())
-        wrap(callback_list, "on_train_batch_end", self._batch_end())
+        if not hasattr(callback_list, "on_train_batch_begin"):  # Keras 2.2
+            wrap(callback_list, "on_batch_begin", self._batch_begin())
+            wrap(callback_list, "on_batch_end", self._batch_end())
+        elif hasattr(callback_list, "_call_batch_hook") and not hasattr(callback_list, "_call_batch_begin_hook"):
+            wrap(callback_list, "_call_batch_hook", self._batch_hook())  # Keras 2.3, TensorFlow up to 2.2
+        else:
+            wrap(callback_list, "on_train_batch_begin", self._batch_begin())
+            wrap(callback_list, "on_train_batch_end", self._batch_end())
 
     def _around(
         self, name: str, before: Optional[Callable[..., None]], after: Optional[Callable[..., None]]
@@ -150,11 +162,32 @@ class _Follower:
 
         return make
 
+    def _batch_hook(self) -> Callable[..., Any]:
+        """One method for all batches, which is told what of them begins or ends."""
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def training_begin(callbacks: Any, batch: Any, logs: Any = None) -> Any:
+                return original(callbacks, "train", "begin", batch, logs)
+
+            def training_end(callbacks: Any, batch: Any, logs: Any = None) -> Any:
+                return original(callbacks, "train", "end", batch, logs)
+
+            of_training = {"begin": self._batch_begin()(training_begin), "end": self._batch_end()(training_end)}
+
+            def _call_batch_hook(callbacks: Any, mode: Any, hook: str, batch: Any, logs: Any = None) -> Any:
+                if mode == "train" and hook in of_training:
+                    return of_training[hook](callbacks, batch, logs)
+                return original(callbacks, mode, hook, batch, logs)
+
+            return _call_batch_hook
+
+        return make
+
     # --- training ---
 
     def train_begin(self, callbacks: Any, logs: Any = None) -> None:
-        model = getattr(callbacks, "model", None) or getattr(callbacks, "_model", None)
-        params = getattr(callbacks, "params", None) or {}
+        model = _model(callbacks)
+        params = _told(callbacks, "params") or {}
         self.losses.clear()
         self.rested.clear()
         self.is_between_steps = False
@@ -170,10 +203,11 @@ class _Follower:
         self.probe.fit_began(
             model,
             self.api,
-            _backend(self.api),
+            self.backend or _backend(),
             _whole(params.get("epochs")),
-            _whole(params.get("steps")),
+            _steps(params),
             user_place(3),
+            is_mean=self.is_mean,
         )
 
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
@@ -253,13 +287,26 @@ def _fits_on_the_stack() -> int:
     count = 0
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
-        count += frame.f_code.co_name == "fit" and frame.f_code.co_filename.endswith(TRAINERS)
+        count += frame.f_code.co_name in ("fit", "fit_generator") and frame.f_code.co_filename.endswith(TRAINERS)
         frame = frame.f_back
     return count
 
 
 def _model(callbacks: Any) -> Any:
-    return getattr(callbacks, "_model", None) or getattr(callbacks, "model", None)
+    return _told(callbacks, "_model") or _told(callbacks, "model")
+
+
+def _told(callbacks: Any, name: str) -> Any:
+    """Of the list; up to Keras 2.2 only its callbacks know."""
+    if hasattr(callbacks, name):
+        return getattr(callbacks, name)
+    return next((getattr(each, name) for each in getattr(callbacks, "callbacks", ()) if hasattr(each, name)), None)
+
+
+def _steps(params: Any) -> Optional[int]:
+    """Of an epoch. For arrays Keras 2 up to 2.3 tells the samples and the size of a batch."""
+    steps, samples, size = (_whole(params.get(name)) for name in ("steps", "samples", "batch_size"))
+    return -(-samples // size) if steps is None and samples and size else steps
 
 
 def _whole(value: Any) -> Optional[int]:
@@ -267,9 +314,7 @@ def _whole(value: Any) -> Optional[int]:
     return int(number) if number is not None and math.isfinite(number) else None
 
 
-def _backend(api: str) -> str:
-    if api == "tf_keras":
-        return "tensorflow"
+def _backend() -> str:
     keras = sys.modules.get("keras")
     try:
         return str(keras.backend.backend()) if keras is not None else ""

@@ -76,7 +76,7 @@ def install_torch(module: ModuleType, probe: Probe) -> None:
     wrap(module.TorchEpochIterator, "_get_iterator", _timed(probe))
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(handler: Any, *args: Any, **kwargs: Any) -> None:
             _end_own_loop(probe)
@@ -89,7 +89,7 @@ def install_tf_keras(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.DataHandler, "__init__", make)
+    wrap(getattr(module, "DataHandler", None), "__init__", make)
 
 
 def _is_weighted(given: dict[str, Any]) -> bool:
@@ -253,8 +253,10 @@ def _threads(dataset: Any) -> dict[str, Any]:
         "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads() or None,
         "intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads() or None,
     }
-    own = dataset.options().threading
-    return {**limits, "private_threads": own.private_threadpool_size, "threads_of_an_operation": own.max_intra_op_parallelism}
+    options = dataset.options()
+    own = getattr(options, "threading", None) or getattr(options, "experimental_threading", None)  # up to TensorFlow 2.6
+    names = {"private_threads": "private_threadpool_size", "threads_of_an_operation": "max_intra_op_parallelism"}
+    return {**limits, **{name: getattr(own, attribute, None) for name, attribute in names.items()}}
 
 
 def _facts(owner: Any, adapter: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ _LOOKS = "_unstall_looks"
 
 
 def install(module: ModuleType, probe: Probe) -> None:
-    """keras.src.losses.loss, or tf_keras.src.losses"""
+    """keras.src.losses.loss, or losses of Keras 2"""
     told = 0
 
     def look(loss: Any, predicted: Any) -> None:
@@ -54,7 +54,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
         return __call__
 
-    wrap(module.Loss, "__call__", make)
+    wrap(getattr(module, "Loss", None), "__call__", make)
 
 
 def _made_by(tensor: Any) -> Optional[str]:

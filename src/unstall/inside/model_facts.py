@@ -31,8 +31,8 @@ _PLAIN_NAMES = {
 }
 
 
-def install_tf_keras(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.engine.training: where compile was called. (For Keras 3 `eager` notes it: it wraps compile already.)"""
+def install_keras_2(module: ModuleType, probe: Probe) -> None:
+    """engine.training of Keras 2: where compile was called. (For Keras 3 `eager` notes it: it wraps compile already.)"""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def compile(model: Any, *args: Any, **kwargs: Any) -> Any:

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.inside import own_validation
+from unstall.inside import own_validation, replicas
 from unstall.inside.patching import wrap
 from unstall.inside.places import user_place
 from unstall.inside.probe import Probe
 from unstall.inside.ready import is_ready
+from unstall.inside.scalars import find_scalar, loss_in
 from unstall.inside.steps import as_number
 from unstall.inside.traces import TracedFunction, traces_of
 from unstall.journal.events import LoopSeen
@@ -29,7 +30,6 @@ FOREIGN_BATCHES = 2  # so many batches from another data set without a training 
 _ATTRIBUTE = "_unstall_record"
 _TRAINS = "_unstall_trains"
 _TOKEN = "_unstall_token"
-_NONE = object()
 
 
 class _Calls(threading.local):
@@ -102,6 +102,11 @@ class OwnLoop:
 
     # --- steps ---
 
+    def functions(self) -> list[Any]:
+        """The tf.functions that this thread is in, outermost first; of a replica, those of the thread that runs the strategy."""
+        replica = None if self.calls.stack else replicas.here()
+        return self.calls.stack if replica is None else replica.calls
+
     def is_mine(self) -> bool:
         """Whether no fit and no watch() is counting steps already."""
         return self.is_open or self.probe.fit_depth == 0
@@ -115,8 +120,10 @@ class OwnLoop:
         batches: Optional[tuple[int, float]] = None,
     ) -> None:
         """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited)."""
-        if not self.is_mine():
+        replica = replicas.here()
+        if not self.is_mine() or (replica is not None and replica.number != 0):  # all replicas make one step together
             return
+        thread = threading.get_ident() if replica is None else replica.thread
         now = time.monotonic()
         was_validating = self._end_validation()
         self._set = self._last_set
@@ -133,8 +140,8 @@ class OwnLoop:
         self._others = 0
         probe = self.probe
         if not self.is_open:
-            self._open(began, backend)
-        elif threading.get_ident() != self._thread:
+            self._open(began, backend, thread)
+        elif thread != self._thread:
             return
         elif was_validating:
             probe.step_began_at = began
@@ -144,12 +151,12 @@ class OwnLoop:
         probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count)
         probe.step_began()
 
-    def _open(self, began: float, backend: str) -> None:
+    def _open(self, began: float, backend: str, thread: int) -> None:
         probe = self.probe
         probe.fit_began(None, "own_loop", backend, None, None, user_place())
         probe.close_loop = self.close
         self.is_open = True
-        self._thread = threading.get_ident()
+        self._thread = thread
         self._epoch = 0
         probe.epoch_began(0)
         probe.step_began()
@@ -248,6 +255,8 @@ def loop_of(probe: Probe) -> OwnLoop:
 
 def install_functions(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.polymorphic_function.polymorphic_function: calls of tf.functions from Python."""
+    if not hasattr(module, "context"):
+        return  # the name that it had before, which now only leads there
     loop, traces, call = loop_of(probe), traces_of(probe), probe.shield.call
     executing_eagerly = module.context.executing_eagerly
 
@@ -324,7 +333,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
 
         return __next__
 
-    wrap(module.OwnedIterator, "__next__", make)
+    wrap(getattr(module, "OwnedIterator", None), "__next__", make)
 
 
 def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
@@ -356,40 +365,3 @@ def _token(iterator: Any) -> Any:
     """Stands for the data set of an iterator. The data set itself is not kept: it may hold gigabytes."""
     dataset = getattr(iterator, "_dataset", None)
     return None if dataset is None else dataset.__dict__.setdefault(_TOKEN, object())
-
-
-def loss_in(result: Any, record: TracedFunction) -> Any:
-    """The scalar that a step gave back: the one called a loss, else the first. Where it stands is found once."""
-    if record.loss_path is None:
-        found = find_scalar(result)
-        record.loss_path = found if found is not None else (_NONE,)
-    try:
-        for key in record.loss_path:
-            if key is _NONE:
-                return None
-            result = result[key]
-    except (KeyError, IndexError, TypeError):
-        record.loss_path = None  # it gives back something else this time
-        return None
-    return result
-
-
-def is_float_scalar(value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    is_float = getattr(dtype, "is_floating", None)  # of TensorFlow; NumPy and JAX have a kind
-    return getattr(value, "shape", None) == () and bool(getattr(dtype, "kind", "") == "f" if is_float is None else is_float)
-
-
-def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
-    """The way to it through dicts, lists and tuples."""
-    if isinstance(result, dict):
-        parts = sorted(result.items(), key=lambda item: "loss" not in str(item[0]))
-    elif isinstance(result, (list, tuple)):
-        parts = list(enumerate(result))
-    else:
-        return () if isinstance(result, float) or is_float_scalar(result) else None
-    for key, value in parts:
-        found = find_scalar(value)
-        if found is not None:
-            return (key, *found)
-    return None

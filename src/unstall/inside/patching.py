@@ -13,10 +13,13 @@ HOOK = "_unstall_hook"
 
 
 def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> bool:
-    """Replaces owner.name by make(original). False if there is no such name, or this hook is on it already.
+    """Replaces owner.name by make(original). False if there is no such name, or this hook is on it already; or no owner: what
+    another version of a framework does not have.
 
     Several hooks may lie around one method, the newest outermost.
     """
+    if owner is None:
+        return False
     original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
     hook = f"{make.__module__}.{make.__qualname__}"
     if original is None or isinstance(original, (staticmethod, classmethod, property)) or hook in _hooks_on(original):

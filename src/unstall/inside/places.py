@@ -18,7 +18,9 @@ _INSTALLED = (
     "/site-packages/",
     "/dist-packages/",
     "/keras/src/",  # the frameworks, wherever they lie
+    "/keras/engine/",
     "/tensorflow/python/",
+    "/tensorflow_core/python/",
     "/jax/_src/",
     "/torch/nn/",
     "/torch/utils/",

@@ -142,15 +142,23 @@ class Probe:
     # --- a fit ---
 
     def fit_began(
-        self, model: Any, api: str, backend: str, epochs: Optional[int], steps: Optional[int], where: Optional[str]
+        self,
+        model: Any,
+        api: str,
+        backend: str,
+        epochs: Optional[int],
+        steps: Optional[int],
+        where: Optional[str],
+        is_mean: bool = False,
     ) -> None:
+        """`is_mean`: the loss that is told of a step is the mean over the epoch so far."""
         if self.close_loop is not None:
             self.close_loop()
         self.fit_depth += 1
         if self.fit_depth > 1:
             return
         self.training_thread = threading.get_ident()
-        self.train = StepCounter("train", self.emit, running_mean=api in ("keras", "tf_keras"))
+        self.train = StepCounter("train", self.emit, running_mean=is_mean)
         self._fit_began_at = time.monotonic()
         self.emit(FitBegan(at=time.time(), api=api, backend=backend, epochs=epochs, steps_per_epoch=steps, where=where))
         self.phase_began("fit")

@@ -19,7 +19,7 @@ def install_model(module: ModuleType, probe: Probe) -> None:
 
 def install_checkpoint(module: ModuleType, probe: Probe) -> None:
     for name in ("save", "write", "_write"):  # CheckpointManager calls the last
-        wrap(module.Checkpoint, name, _timed(probe))
+        wrap(getattr(module, "Checkpoint", None), name, _timed(probe))
 
 
 def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,11 +10,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from unstall.errors import attempt
 from unstall.journal.events import Event, ProbeFailed
 
 FAILURES_ALLOWED = 3
 COST_SHARE = 0.001  # of the run's time, for each probe that asks for a budget
 COST_ALLOWANCE_S = 0.25  # what a probe may cost before its share counts
+
+
+def _not_told(error: Exception) -> None:
+    """That a probe failed cannot be told: the error has no text, say, or there is no memory left."""
 
 
 class Shield:
@@ -31,8 +36,9 @@ class Shield:
         try:
             return function(*args, **kwargs)
         except Exception as error:  # the one place inside the program where everything is caught: nothing of ours may reach it
+            told = error
             try:
-                self.failed(name, error)
+                attempt(lambda: self.failed(name, told), _not_told)
             except RecursionError:  # the program itself is at the end of its stack: there is no room to tell of it
                 pass
             return None

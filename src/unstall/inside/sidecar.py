@@ -10,23 +10,29 @@ import os
 import subprocess
 import sys
 
+from unstall.inside.files_met import working_folder
 from unstall.runs import RunFolder
 
 MIDDLEMAN_TIMEOUT_S = 10.0
+# As `python -m`, but without the working folder on its path: a file there may have the name of a module that the watcher needs.
+WATCHER = "import sys; sys.path[:] = filter(None, sys.path); import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__')"
 
 
 def start(run: RunFolder, quiet: bool) -> None:
     package = __file__.rsplit("/unstall/", 1)[0]
     environment = {key: value for key, value in os.environ.items() if key not in ("UNSTALL_RUN", "PYTHONSTARTUP")}
-    environment["PYTHONPATH"] = package + os.pathsep + environment.get("PYTHONPATH", "")
+    before = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = package + os.pathsep + before if before else package  # an empty entry is the working folder
     environment["UNSTALL_DISABLE"] = "1"
     command = [
         sys.executable,
-        "-m",
+        "-c",
+        WATCHER,
         "unstall.supervisor.sidecar",
         str(run.path),
         str(os.getpid()),
         "quiet" if quiet else "speak",
     ]
-    middleman = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment)
+    folder = working_folder() or "/"  # in one that was deleted Python cannot start
+    middleman = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment, cwd=folder)
     middleman.wait(MIDDLEMAN_TIMEOUT_S)

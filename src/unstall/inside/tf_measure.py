@@ -10,6 +10,7 @@ Nothing is asked of an iterator that is gone, of one that was made inside a grap
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ from typing import Any, Optional
 from unstall.inside.patching import wrap
 from unstall.inside.probe import Probe
 from unstall.inside.tf_stages import chain
-from unstall.journal.events import PipelineMeasured
+from unstall.journal.events import PipelineMeasured, ProbeFailed
 
 FIRST_AFTER_S = 3.0
 EVERY_S = 5.0
@@ -29,12 +30,17 @@ EVERY_LATER_S = 20.0
 LATER_AFTER_S = 60.0
 MOST_ITERATORS = 3  # the newest: of training, of validation, and one more
 MOST_EVENTS = 400
-MODEL_OPS = "tensorflow.python.data.experimental.ops.iterator_model_ops"
+MODEL_OPS = "tensorflow.python.data.experimental.ops.iterator_model_ops"  # not in TensorFlow 2.16 and before
+MODEL_FILE = MODEL_OPS.rpartition(".")[2] + ".py"
 
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.data.ops.iterator_ops: every iterator that Python makes."""
-    measurer = _Measurer(probe)
+    tells = os.path.exists(os.path.join(os.path.dirname(module.__file__ or ""), "..", "experimental", "ops", MODEL_FILE))
+    if not tells:  # nothing has failed, but causes that need it have to know
+        why = "this version of TensorFlow does not tell what the stages of a pipeline have made"
+        probe.emit(ProbeFailed(at=time.time(), probe="pipeline measure", error=why, disabled=True))
+    measurer = _Measurer(probe, tells)
     executing_eagerly = module.context.executing_eagerly
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
@@ -46,7 +52,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
         return __init__
 
-    wrap(module.OwnedIterator, "__init__", make)
+    wrap(getattr(module, "OwnedIterator", None), "__init__", make)
 
 
 class _Followed:
@@ -60,8 +66,9 @@ class _Followed:
 
 
 class _Measurer:
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
+    def __init__(self, probe: Probe, tells: bool) -> None:
+        """`tells`: whether this version of TensorFlow tells what it has measured."""
+        self._probe, self._tells = probe, tells
         self._followed: list[_Followed] = []
         self._count = 0
         self._events = 0
@@ -76,6 +83,8 @@ class _Measurer:
         self._count += 1
         if not is_eager:
             self._tell(PipelineMeasured(at=time.time(), number=self._count, role=role, stages=stages, in_graph=True))
+            return
+        if not self._tells:
             return
         with self._lock:
             self._followed = [*self._followed, _Followed(self._count, iterator, stages, role)][-MOST_ITERATORS:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -50,8 +51,6 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     if not isinstance(original, staticmethod) or hasattr(original.__func__, MARK):
         return
     inner = original.__func__
-
-    import functools
 
     @functools.wraps(inner)
     @unseen

@@ -41,12 +41,16 @@ class InputStamp:
                 tap.pass_by(element)
             return element if len(element) > 1 or isinstance(dataset.element_spec, tuple) else element[0]
 
-        if dataset.options().experimental_optimization.inject_prefetch:
+        optimization = dataset.options().experimental_optimization
+        if not hasattr(optimization, "inject_prefetch"):  # before TensorFlow 2.9: no prefetch is put behind a pipeline
+            stamped = mapped_inline(dataset, note)
+        elif optimization.inject_prefetch:
             return None  # asked for by name: what we would have to take back
-        options = tf.data.Options()
-        options.experimental_optimization.inject_prefetch = False
-        fetched_ahead = dataset if _ends_in_prefetch(dataset) else dataset.prefetch(tf.data.AUTOTUNE)
-        stamped = mapped_inline(fetched_ahead, note).with_options(options)
+        else:
+            options = tf.data.Options()
+            options.experimental_optimization.inject_prefetch = False
+            fetched_ahead = dataset if _ends_in_prefetch(dataset) else dataset.prefetch(tf.data.AUTOTUNE)
+            stamped = mapped_inline(fetched_ahead, note).with_options(options)
         if stamped.element_spec != dataset.element_spec:
             return None
         setattr(owner, attribute, stamped)

@@ -6,11 +6,14 @@ Alone in its file, and with nothing to load: `early` is in every process, and ne
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Optional, TypeVar
 
-Function = TypeVar("Function", bound="Callable[..., Any]")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, Optional, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 OWN = __file__.rsplit("/inside/", 1)[0] + "/"
 _PROBE = (OWN + "inside/", OWN + "journal/", OWN + "runs.py")  # what runs on our account; a training of ours is a program

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Optional, TypeVar
 
 from unstall import runs
-from unstall.inside import probe
+from unstall.inside import fit_interrupts, probe
 from unstall.inside.guard import start_watching
 from unstall.inside.places import user_place
 from unstall.inside.steps import as_number
@@ -60,5 +60,7 @@ class watch:  # noqa: N801 - used as `with unstall.watch()`
     def __enter__(self) -> Watched:
         return Watched(start_watching("watch", self._quiet))
 
-    def __exit__(self, *error: object) -> None:
-        return None
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], traceback: object) -> None:
+        current = probe.current()
+        if current is not None and isinstance(error, (KeyboardInterrupt, SystemExit)):
+            current.shield.call("interrupts", fit_interrupts.tell, current, error)

@@ -300,8 +300,8 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
     wrap(module.BaseOptimizer, "__init__", _noting_optimizers(probe))
 
 
-def install_tf_keras_optimizers(module: ModuleType, probe: Probe) -> None:
-    """tf_keras.src.optimizers.optimizer"""
+def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
+    """optimizers.optimizer of Keras 2, and where it was before that."""
     loop = loop_of(probe)
     wrap(module.Optimizer, "__init__", _noting_optimizers(probe))
 
@@ -359,7 +359,7 @@ def install_scheduler(module: ModuleType, probe: Probe) -> None:
 
 
 def install_layers(module: ModuleType, probe: Probe) -> None:
-    """keras.src.layers.layer, or tf_keras.src.engine.base_layer: who freezes a layer, and where."""
+    """keras.src.layers.layer, or engine.base_layer of Keras 2: who freezes a layer, and where."""
     weights = weights_of(probe)
     owner = module.Layer
     plain = owner.__dict__.get("trainable")

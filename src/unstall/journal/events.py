@@ -11,6 +11,7 @@ This module also runs inside the watched program: standard library only, syntax 
 from __future__ import annotations
 
 import dataclasses
+import signal as signals
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -88,6 +89,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+ENDING = frozenset({signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGQUIT})  # signals that ask a program to end
+
+
 # --- the run and its processes -----------------------------------------------------------------------------------
 
 
@@ -141,6 +145,10 @@ class SignalSent(Event):
     signal: int = 0
     sender_pid: int = 0
     from_terminal: bool = False
+
+    @property
+    def asks_for_the_end(self) -> bool:
+        return self.signal in ENDING
 
 
 @dataclass(frozen=True)

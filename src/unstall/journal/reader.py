@@ -221,6 +221,10 @@ class Journal:
     def since(self, kind: type[E], at: float) -> list[E]:
         return [event for event in self.of(kind) if event.at >= at]
 
+    def up_to(self, at: float) -> Journal:
+        """As it was at that moment."""
+        return Journal((event for event in self.all() if event.at <= at), now=at)
+
     @property
     def now(self) -> float:
         return max(self._now or 0.0, self._last_at)

@@ -191,7 +191,10 @@ class JournalWriter:
     def _start_thread(self) -> None:
         if self._queue is None:
             self._queue = deque()
-            threading.Thread(target=self._drain, name="unstall-journal", daemon=True).start()
+            try:
+                threading.Thread(target=self._drain, name="unstall-journal", daemon=True).start()
+            except RuntimeError:  # the program may start no more of them: what the queue cannot take is lost, and counted
+                return
 
     def _drain(self) -> None:
         queue = self._queue

@@ -11,7 +11,7 @@ from typing import Any
 
 import unstall
 from unstall.data.example import DataSet
-from unstall.runs import write_whole
+from unstall.private_files import write_whole
 from unstall.settings import Settings
 from unstall.storage import located
 from unstall.storage.bucket_path import BucketPath

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.private_files import make_private_folder, write_private
-from unstall.runs import RunFolder, write_whole
+from unstall.private_files import make_private_folder, write_private, write_whole
+from unstall.runs import RunFolder
 
 if TYPE_CHECKING:
     from unstall.data.check import Report

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
-from unstall.private_files import write_private
 from unstall.redaction import redact, redact_json
 from unstall.report import dress, text
+from unstall.report.atomic import write_text
 from unstall.report.learned import as_data
 from unstall.report.score_text import number
-from unstall.storage import is_bucket
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -84,22 +82,9 @@ def write_page(template: str, target: Path, **values: Any) -> None:
 
 
 def _write(page: str, target: Path, is_private: bool = False) -> None:
-    """Aside first and then renamed, so that nobody sees half a page."""
-    if is_bucket(target):
-        target.write_text(page, encoding="utf-8", errors="backslashreplace")
-        return
-    aside = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
-        if target.exists() and not target.is_file():  # a pipe or a device
-            target.write_text(page, encoding="utf-8", errors="backslashreplace")
-            return
-        if is_private:
-            write_private(aside, page)
-        else:
-            aside.write_text(page, encoding="utf-8", errors="backslashreplace")
-        aside.replace(target)
+        write_text(target, page, errors="backslashreplace", is_private=is_private)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise WrongInput(f"Cannot write the page to '{target}': {error.strerror}.") from None
 
 

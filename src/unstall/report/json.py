@@ -10,6 +10,7 @@ from typing import Any
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
 from unstall.redaction import redact_json
+from unstall.report.atomic import aside_of, can_be_replaced, write_text
 from unstall.storage import is_bucket, located
 
 
@@ -24,9 +25,15 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
         sys.stdout.flush()
         return
     try:
-        located(target).write_text(text + "\n", encoding="utf-8")
+        write_text(located(target), text + "\n")
     except OSError as error:
         raise _refused(target, error) from None
+
+
+def may_be_written_often(target: str | None) -> bool:
+    """A file on the disk: the newest replaces what was written before. Standard output, a pipe or a device is written once, at
+    the end; so is a bucket, whose answer may take long."""
+    return target not in {None, "-"} and can_be_replaced(located(target or "-"))
 
 
 def refuse_unwritable(target: str | None) -> None:
@@ -37,12 +44,13 @@ def refuse_unwritable(target: str | None) -> None:
     existed = path.exists()
     if target in {None, "-"} or (existed and not path.is_file() and not path.is_dir()):
         return  # a pipe or a device: to open it for a try might block
+    tried = path if existed else aside_of(path)  # an empty file under its own name might be taken for the JSON
     try:
-        path.open("a").close()
+        tried.open("a").close()
     except OSError as error:
         raise _refused(path, error) from None
     if not existed:
-        path.unlink(missing_ok=True)
+        tried.unlink(missing_ok=True)
 
 
 def _refused(target: str | Path, error: OSError) -> WrongInput:

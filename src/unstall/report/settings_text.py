@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.report.data_text import print_line, printable
 from unstall.report.text import print_clean
-from unstall.settings_file import groups
+from unstall.settings_file import CONFIG, groups
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,4 +60,5 @@ def show_suggested(plain: dict[str, Any], out: Console) -> None:
     for name, value in plain["settings"].items():
         table.add_row(name, Text(printable(shown(value)), style="cyan"), Text(printable(plain["why"].get(name, "")), style="dim"))
     print_clean(out, table)
-    print_line(out, Text(f"{plain['file']} was written. Next: unstall train --config {shlex.quote(plain['file'])}"))
+    named = "" if plain["file"] == CONFIG else f" --config {shlex.quote(plain['file'])}"
+    print_line(out, Text(f"{plain['file']} was written. Next: unstall train{named}"))

@@ -13,7 +13,7 @@ from unstall.diagnosis.failures import fatal_error, said, user_line
 from unstall.diagnosis.idleness import idle_state
 from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.stalls import current_stall, is_without_steps, was_asked_to_end, was_interrupted
 from unstall.journal.events import (
     DeviceSampled,
     ErrorRaised,
@@ -103,7 +103,7 @@ def state(journal: Journal, diagnosis: Diagnosis) -> str:
 
 def state_of(journal: Journal, is_named: bool) -> str:
     """The same, where no more is known of the diagnosis than whether there is a verdict."""
-    ended, started = journal.last(ProcessEnded), journal.last(RunStarted)
+    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), current_stall(journal)
     if ended is not None:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
             return "interrupted"
@@ -111,11 +111,15 @@ def state_of(journal: Journal, is_named: bool) -> str:
             return "interrupted" if _was_left(journal, ended) else "killed"
         if ended.exit_code is None:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
-            return "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
-        return "failed" if ended.exit_code else "done"
+            told = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
+        else:
+            told = "failed" if ended.exit_code else "done"
+        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        return "interrupted" if was_stuck and told in {"done", "ended"} else told
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
-    stall = current_stall(journal)
+    if stall is not None and was_interrupted(journal, stall.began):
+        return "interrupted"  # its process lives on, as that of a notebook does
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
@@ -171,6 +175,7 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
             "summary": event.summary,
             "where": _shorten(event.where, folder),
             "at": event.at,
+            "no_steps_after": is_without_steps(journal, event),
             "evidence": [str(each) for each in event.evidence],
             "remedies": [str(each) for each in event.remedies],
         }

@@ -32,6 +32,8 @@ COLOUR = {
 OUTCOME_COLOUR = {FOUND: "red", CLEAR: "green", UNKNOWN: "yellow"}
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
+# Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
+PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
 _CODES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
@@ -180,6 +182,8 @@ def headline(story: dict[str, Any]) -> str:
             if phase in {"train", "loop"} and step < 0
             else PHASES.get(phase, "outside the training").format(step=step)
         )
+        if story["state"] == "interrupted":  # the process lives on, and no longer stands there
+            return f"interrupted after {duration(progress['stalled_s'])} without progress, {place}"
         return f"{duration(progress['stalled_s'])}, {place}"
     parts = []
     if progress["step"] is not None:
@@ -268,9 +272,10 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             is_broken = numbers.get("is_finite_now") is False
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
-    passed = [verdict["cause"] for verdict in story.get("earlier", [])]
-    if passed:
-        lines.append(("earlier", f"{', '.join(passed)}: said while it ran, and no longer so"))
+    for no_steps, words in PASSED.items():
+        passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
+        if passed:
+            lines.append(("earlier", f"{', '.join(passed)}: {words}"))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
 

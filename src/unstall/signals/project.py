@@ -21,8 +21,12 @@ MOST_BYTES = 2 * 2**20  # of all together
 LARGEST_FILE_BYTES = 2**19
 LARGEST_NAMED_BYTES = 2**18  # of a file that the command line names
 TEXTS = frozenset({
-    ".cfg", ".conf", ".config", ".gin", ".ini", ".json", ".pbtxt", ".sh", ".toml", ".txt", ".yaml", ".yml",
+    ".cfg", ".conf", ".config", ".gin", ".hocon", ".ini", ".json", ".json5", ".jsonnet", ".pbtxt", ".properties", ".prototxt",
+    ".py", ".sh", ".textproto", ".toml", ".txt", ".yaml", ".yml",
 })  # fmt: skip
+MAX_HASHED_FILES = 20  # that the command line names and whose text is not kept
+HASHED_BYTES = 4 * 2**20  # at the begin and at the end of each
+MAX_PATH_LETTERS = 4096
 INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3")
 OWN = str(Path(__file__).parents[1]) + "/"
 
@@ -36,6 +40,7 @@ class Sources:
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # sha256, lines, text
     size_bytes: int = 0
     left_out: int = 0
+    named_files: dict[str, dict[str, Any]] = field(default_factory=dict)  # others that the command line names: sha256, size_bytes
 
     def add(self, path: Path, most_bytes: int = LARGEST_FILE_BYTES) -> str | None:
         """The text, if the file is new, can be read and there is room for it."""
@@ -60,6 +65,23 @@ class Sources:
         }
         return text
 
+    def knows(self, path: Path) -> bool:
+        return self._name(path) in self.files
+
+    def add_hash(self, path: Path) -> None:
+        """Of a large file its size, its begin and its end: reading all of it would take too long."""
+        try:
+            size = path.stat().st_size
+            digest = hashlib.sha256(str(size).encode())
+            with path.open("rb") as file:
+                digest.update(file.read(HASHED_BYTES))
+                if size > HASHED_BYTES:
+                    file.seek(max(HASHED_BYTES, size - HASHED_BYTES))
+                    digest.update(file.read(HASHED_BYTES))
+        except OSError:
+            return
+        self.named_files[self._name(path)] = {"sha256": digest.hexdigest(), "size_bytes": size}
+
     def _name(self, path: Path) -> str:
         whole = str(path)
         prefix = self.folder.rstrip("/") + "/"
@@ -73,12 +95,27 @@ def read(script: str, command: Sequence[str], folder: str, search: Sequence[str]
     if script and is_own(script):
         follow(sources, [path], [sources.folder, folder, *search])
         sources.script = next(iter(sources.files), "")
-    for argument in command:
-        for part in (argument, argument.partition("=")[2]):
-            named = Path(folder, part)
-            if part and named.suffix.lower() in TEXTS and named.is_file():
-                sources.add(named.resolve(), LARGEST_NAMED_BYTES)
+    for named in _named(command, folder):
+        is_text = named.suffix.lower() in TEXTS and (named.suffix != ".py" or is_own(str(named)))
+        if is_text and (sources.add(named, LARGEST_NAMED_BYTES) is not None or sources.knows(named)):
+            continue
+        if len(sources.named_files) < MAX_HASHED_FILES and named.suffix and is_own(str(named)):
+            sources.add_hash(named)
     return sources
+
+
+def _named(command: Sequence[str], folder: str) -> list[Path]:
+    """Files after the program itself, each once."""
+    parts = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part and "\0" not in part]
+    paths = [Path(folder, part) for part in parts if len(part) <= MAX_PATH_LETTERS]
+    return list(dict.fromkeys(path.resolve() for path in paths if _is_file(path)))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def follow(sources: Sources, paths: Sequence[Path], search: Sequence[str]) -> None:

@@ -51,6 +51,7 @@ class Bedside:
         self._diagnosis: Diagnosis | None = None
 
     def look(self) -> None:
+        self.watch.note(*self.launched.new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
         if self.launched.is_asked_to_end or self._course.notice.came is not None:
@@ -81,7 +82,7 @@ class Bedside:
 
     def finish(self) -> None:
         assert self.launched.ended is not None
-        self._diagnosis = self.watch.finish([*self.launched.signals, self.launched.ended])
+        self._diagnosis = self.watch.finish([*self.launched.new_signals(), self.launched.ended])
         self._see_how_the_run_goes()
 
     def _see_how_the_run_goes(self) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from unstall.errors import WrongInput
-from unstall.journal.events import ProcessEnded, SignalSent
+from unstall.journal.events import ENDING, ProcessEnded, SignalSent
 from unstall.runs import RunFolder
 from unstall.supervisor.dispositions import given, spawn
 from unstall.supervisor.pending import hold_back, is_of_terminal, wait_for_signal
@@ -29,7 +29,6 @@ START = Path(__file__).parents[1] / "inside" / "start"
 PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip
-ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})  # by which somebody asks for the end
 KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
@@ -78,6 +77,7 @@ class Launched:
         self._kill_at = math.inf
         self._family: list[psutil.Process] = []
         self.signals: list[SignalSent] = []
+        self._told_signals = 0
 
     def wait(self, seconds: float) -> ProcessEnded | None:
         """Waits so long at most, passing signals on; the end when it has come."""
@@ -126,10 +126,16 @@ class Launched:
             )
             self._end_family()
 
+    def new_signals(self) -> list[SignalSent]:
+        """Those that came since this was asked last."""
+        new = self.signals[self._told_signals :]
+        self._told_signals = len(self.signals)
+        return new
+
     @property
     def is_asked_to_end(self) -> bool:
         """By somebody: through us, or by the terminal."""
-        return any(sent.signal in ENDING for sent in self.signals)
+        return any(sent.asks_for_the_end for sent in self.signals)
 
     def stop(self, kill_after_s: float = KILL_AFTER_S) -> None:
         """Asks the program to end; if it does not within that time, ends it. Child processes that outlive it are ended too."""

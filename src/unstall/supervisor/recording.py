@@ -164,9 +164,9 @@ class Recorder:
     def _keep_sources(self) -> None:
         """Written aside and renamed: whoever reads finds all of it, or what was there before."""
         sources = self._sources
-        if sources is None or not sources.files:
+        if sources is None or not (sources.files or sources.named_files):
             return
-        plain = {"folder": sources.folder, "script": sources.script, "files": sources.files}
+        plain = {"folder": sources.folder, "script": sources.script, "files": sources.files, "named_files": sources.named_files}
         path = self._run.sources_path
         aside = path.with_name(f".{path.name}.new")
         write_private(aside, gzip.compress(json.dumps(plain).encode("utf-8"), 6, mtime=0))

@@ -11,6 +11,7 @@ import psutil
 
 from unstall import runs
 from unstall.journal.events import DeviceSampled
+from unstall.private_files import write_whole
 from unstall.settings import GIB, Settings
 from unstall.signals.device import DeviceSampler
 
@@ -47,7 +48,7 @@ def recall(settings: Settings, machine: str) -> int | None:
 def remember(settings: Settings, machine: str) -> None:
     size = settings.at_once
     try:
-        runs.write_whole(path(), json.dumps({**_read(), key(settings, machine): size}, indent=1, sort_keys=True) + "\n")
+        write_whole(path(), json.dumps({**_read(), key(settings, machine): size}, indent=1, sort_keys=True) + "\n")
     except OSError:
         return  # the next run finds out for itself
 

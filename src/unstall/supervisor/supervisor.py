@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -61,11 +62,12 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
 
 def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: runs.RunFolder, wishes: Wishes) -> None:
     while launched.wait(TICK_S) is None:
+        watch.note(*launched.new_signals())
         diagnosis = watch.tick()
         if diagnosis is not None and teller.tell_if_new(watch, diagnosis) and wishes.stop_on_stall and teller.is_stuck:
             launched.stop()
     assert launched.ended is not None
-    diagnosis = watch.finish([*launched.signals, launched.ended])
+    diagnosis = watch.finish([*launched.new_signals(), launched.ended])
     if wishes.confirm and diagnosis.findings:
         teller.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
@@ -108,12 +110,14 @@ class Teller:
         self._wishes = wishes
         self._said: set[str] = set()
         self._seen: dict[str, int] = {}
+        self._has_had_verdicts = False
         self.is_stuck = False
 
     def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
         """`is_steady`: what it found was found before, by whoever asks."""
         story = tell(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
+        self._keep_json(story)  # before anything else: whoever sees the verdict may end everything
         self.is_stuck = story["state"] == "stuck"
         found = [(finding.cause, finding.found.certainty) for finding in diagnosis.findings]
         fresh = [cause for cause, certainty in found if self._is_worth_saying(cause, certainty, is_steady)]
@@ -123,6 +127,7 @@ class Teller:
         self._said.update(fresh)
         story["since_last_good"] = since_last_good(watch, story, is_over=False)
         self._run.write_story(story)
+        self._keep_json(story)
         if not self._wishes.quiet:
             self._print(story)
         return True
@@ -135,6 +140,7 @@ class Teller:
         """The newest one, or that there will be none any more."""
         story = tell(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
+        self._keep_json(story)
         self.is_stuck, self._seen = False, {}
         if not self._wishes.quiet:
             self._print(story, repair=True)
@@ -149,6 +155,13 @@ class Teller:
             except (UnstallError, OSError) as error:  # said, but the exit code stays the program's own
                 self.complain(f"{error} The story is in {self._run.story_path}.")
 
+    def _keep_json(self, story: dict[str, Any]) -> None:
+        """From the first verdict on, with each change: we may be killed before the end. A failure to write is told at the end."""
+        self._has_had_verdicts = self._has_had_verdicts or bool(story["verdicts"])
+        if self._has_had_verdicts and self._wishes.json_target and json_report.may_be_written_often(self._wishes.json_target):
+            with contextlib.suppress(UnstallError, OSError):
+                json_report.write(story, self._wishes.json_target)
+
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
         story = self._final_story(watch, diagnosis)
@@ -160,6 +173,7 @@ class Teller:
         """Kept before the page is written, which may fail, and again with the place of the page."""
         story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
+        self._keep_json(story)
         keep_record(watch)
         story["since_last_good"] = since_last_good(watch, story, is_over=True)
         self._run.write_story(story)

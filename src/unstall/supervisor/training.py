@@ -115,8 +115,8 @@ class Course:
         variables = who.as_environment()
         launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
         self._mask = launched.mask
-        is_lead = writer is self._writer
-        return Bedside(self, launched, watch, who, self.teller if is_lead else Teller(own, replace(self._wishes, quiet=True)))
+        teller = self.teller if writer is self._writer else Teller(own, replace(self._wishes, quiet=True, json_target=None))
+        return Bedside(self, launched, watch, who, teller)
 
     def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
         if who.worker == lead.worker:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from unstall.diagnosis.diagnose import Diagnosis, diagnose
 from unstall.diagnosis.memory import is_filling, room, seconds_left
-from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
+from unstall.diagnosis.stalls import BUSY_CORES, ready_cores, was_interrupted
 from unstall.errors import attempt
 from unstall.journal.events import (
     Event,
@@ -32,7 +32,7 @@ from unstall.signals import sources, stacks, threads
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.signals.kills import KillCounter
-from unstall.supervisor import afterwards, clocks, closer
+from unstall.supervisor import afterwards, clocks, closer, departure
 from unstall.supervisor.processes import python_processes
 from unstall.supervisor.recording import Recorder
 from unstall.supervisor.rhythm import Rhythm, is_calm
@@ -78,6 +78,8 @@ class Watch:
         self._pressure_samples = 0
         self._read_lines: set[tuple[str, int]] = set()
         self._stall: StallBegan | None = None
+        self._stall_beat: Beat | None = None  # when it was noticed
+        self._is_leaving = False  # it moves, but only since it was asked to end
         self._stall_samples = 0
         self._next_stall_sample = 0.0
         self._native_taken = False
@@ -146,7 +148,7 @@ class Watch:
         beat = self.beat()
         self._judge_progress(beat, now)
         if self._stall is not None:
-            return self._look_at_stall(now)
+            return self._look_at_stall(now) if not self._is_leaving else self._look_at_departure(now, self._stall)
         profiles = self._close_rhythm if self.is_suspected else self._profile_rhythm
         if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_calm):
             self._profile(self.training_pid(beat))
@@ -242,15 +244,15 @@ class Watch:
         return pythons[0] if pythons else self.pid
 
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
-        if beat is None:
-            since = self._idle_since()
-            silent, phase = time.time() - since, ""
-        else:
-            silent, phase = beat.silent_s(now), beat.phase
-            since = time.time() - silent
+        phase = "" if beat is None else beat.phase
+        since = 0.0 if beat is None else time.time() - beat.silent_s(now)
+        if not _tells_progress(beat):
+            since = max(since, self._idle_since())
+        silent = time.time() - since
         if self._stall is not None:
             moved = since > self._stall.since + 1.0
-            if moved:
+            self._is_leaving = moved and departure.is_leaving(self.journal, self._stall, self._stall_beat, beat, since)
+            if moved and not self._is_leaving:
                 self.note(
                     StallEnded(
                         at=time.time(),
@@ -299,9 +301,10 @@ class Watch:
             usual_s=limit.usual_s,
             limit_s=limit.busy_s if busy else limit.idle_s,
             waiting_for_input=bool(beat and beat.input_since),
-            sure=beat is not None,
+            sure=_tells_progress(beat),
         )
-        self._is_calm = False
+        self._is_calm = self._is_leaving = False
+        self._stall_beat = beat
         self._stall_samples = 0
         self._next_stall_sample = 0.0
         self._native_taken = False
@@ -333,6 +336,11 @@ class Watch:
         self.note(*closer.look_around(pid, others, self.journal.since(StackSampled, self._stall_at())))
         return self.examine()
 
+    def _look_at_departure(self, now: float, stall: StallBegan) -> Diagnosis | None:
+        """Nothing more is sampled: it would be the way out. A program that was interrupted may live on, as a notebook does."""
+        is_due = was_interrupted(self.journal, stall) and self._diagnosis_rhythm.is_due(now, 0.0)
+        return self.examine() if is_due else None
+
     def _look_deeper(self, pid: int) -> Diagnosis | None:
         """The native stacks, once in a stall. What Python alone shows has been said by now: this takes seconds."""
         self._native_taken = True
@@ -349,6 +357,8 @@ class Watch:
         if self._stacks_refused:
             return None
         event = stacks.sample(pid, native=native, main=main)
+        if departure.is_signal_pending():
+            return None  # it may show the program on its way out
         if not isinstance(event, StackSampled) and main and not native:
             self._stacks_refused = "ptrace" in getattr(event, "missing", "")
         self.note(event)
@@ -368,3 +378,8 @@ class Watch:
         self.guarded("record", self._recorder.finish)
         self.note(*afterwards.look(self.journal))
         return self.examine()
+
+
+def _tells_progress(beat: Beat | None) -> bool:
+    """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
+    return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})

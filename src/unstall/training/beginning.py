@@ -97,7 +97,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
         rhythm.began(at.step)
     if board is not None:
         board.table(at.step, "settings", as_plain(settings))
-    results = Results(run, detector, learned.classes, line.say, is_kept=company.is_first)
+    results = Results(run, settings, detector, learned, line.say, is_kept=company.is_first)
     backend = running_backend() or ""
     scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
     begun = Begun(

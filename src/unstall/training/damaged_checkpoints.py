@@ -84,6 +84,7 @@ def _kept(run: RunFolder) -> list[str]:
 def _new_run(run: RunFolder, weights: Path | None) -> str:
     """The command that trains what this run was begun for, in a new folder."""
     from unstall.scale.arguments import arguments
+    from unstall.settings_options import is_config_here
     from unstall.settings_sources import resolve
 
     given = as_plain(from_plain(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
@@ -91,4 +92,5 @@ def _new_run(run: RunFolder, weights: Path | None) -> str:
     usual = as_plain(resolve(named).settings)
     others = {name: value for name, value in given.items() if name not in named and value != usual[name]}
     told = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
-    return f"unstall train {shlex.join(arguments(told))}"
+    ignores = ["--no-config"] if is_config_here() else []  # what it says has its part in the settings of the run already
+    return f"unstall train {shlex.join([*ignores, *arguments(told)])}"

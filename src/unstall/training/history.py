@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from unstall.runs import write_whole
+from unstall.private_files import write_whole
 from unstall.training.position import Row
 
 

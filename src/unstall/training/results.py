@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unstall import runs
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import weights_file
 from unstall.errors import WrongInput
 from unstall.journal.writer import finite
+from unstall.private_files import write_whole
 from unstall.runs import RunFolder
-from unstall.training import pictures
+from unstall.settings import Settings
+from unstall.training import pictures, trained_on
 from unstall.training.history import History
+from unstall.training.lessons import Lessons
 from unstall.training.pictures import Picture
 from unstall.training.position import Position, Row
 from unstall.training.scored import Scored, forget, recall, remember
@@ -25,11 +28,12 @@ SCORE = "the score"
 
 class Results:
     def __init__(
-        self, run: RunFolder, detector: Detector, classes: Sequence[str], say: Callable[[str], None], is_kept: bool = True
-    ) -> None:
+        self, run: RunFolder, settings: Settings, detector: Detector, learned: Lessons, say: Callable[[str], None],
+        is_kept: bool = True,
+    ) -> None:  # fmt: skip
         """Where `is_kept` is False nothing is written: of several workers only the first does."""
         self._is_kept = is_kept
-        self._run, self._detector, self._classes, self._say = run, detector, classes, say
+        self._run, self._settings, self._detector, self._learned, self._say = run, settings, detector, learned, say
         self._history = History(run.history_path)
         self.not_kept: dict[str, str] = {}  # what a disk has refused when it was last tried, and why
 
@@ -37,7 +41,7 @@ class Results:
         """With its score, which is plain data."""
         self._keep_weights(self._run.best_weights_path)
         text = json.dumps(finite(score), indent=1) + "\n"
-        self._keep(SCORE, lambda: runs.write_whole(self._run.score_path, text))
+        self._keep(SCORE, lambda: write_whole(self._run.score_path, text))
 
     def keep_last(self) -> None:
         self._keep_weights(self._run.last_weights_path)
@@ -73,7 +77,16 @@ class Results:
 
     def _keep_weights(self, path: Path) -> None:
         """Without the name of the run: equal runs write equal files."""
-        self._keep(path.name, lambda: weights_file.save(self._detector, path, self._classes))
+        classes = self._learned.classes
+        self._keep(path.name, lambda: weights_file.save(self._detector, path, classes, trained_on=self._trained_on))
+
+    @cached_property
+    def _trained_on(self) -> dict[str, Any]:
+        """When weights are first kept, and not before the first step: the images' files are looked at for it."""
+        learned = self._learned
+        found = trained_on.told(self._settings, learned)
+        self._keep("the split", lambda: trained_on.keep(self._run, found, learned))
+        return found.as_plain()
 
     def _keep(self, what: str, write: Callable[[], object]) -> None:
         if not self._is_kept:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.runs import write_whole
+from unstall.private_files import write_whole
 from unstall.training.position import Position
 
 

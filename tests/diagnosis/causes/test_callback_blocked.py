@@ -35,7 +35,17 @@ def stall_with(*samples: object, cpu: float = 0.0) -> Journal:
     )
 
 
-@pytest.mark.parametrize("by", ["keras/src/callbacks/callback_list.py", "tf_keras/src/callbacks.py"])
+@pytest.mark.parametrize(
+    "by",
+    [
+        "keras/src/callbacks/callback_list.py",
+        "tf_keras/src/callbacks.py",
+        "keras/src/callbacks.py",
+        "keras/callbacks.py",
+        "keras/callbacks/callbacks.py",
+        "tensorflow/python/keras/callbacks.py",
+    ],
+)
 def test_found_with_the_users_line_and_what_it_waits_for(by: str) -> None:
     verdict = callback_blocked.examine(stall_with(*(stacks(fit(*posts(), by=by), at=at) for at in (109, 110, 111))))
     assert isinstance(verdict, Found)

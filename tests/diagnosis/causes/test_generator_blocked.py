@@ -100,6 +100,36 @@ def test_found_in_the_main_thread_itself_where_python_fetches_the_batch() -> Non
 
 
 @pytest.mark.parametrize(
+    "by",
+    [
+        "tf_keras/src/utils/data_utils.py",
+        "keras/src/engine/data_adapter.py",
+        "keras/src/utils/data_utils.py",
+        "keras/engine/data_adapter.py",
+        "keras/utils/data_utils.py",
+        "keras/engine/training_generator.py",
+        "tensorflow/python/keras/engine/data_adapter.py",
+        "tensorflow/python/keras/utils/data_utils.py",
+        "tensorflow_core/python/ops/script_ops.py",
+    ],
+)
+def test_found_under_the_files_of_keras_2_by_all_their_names(by: str) -> None:
+    waits = thread(py("loader.py", "fetch", 57), lib(by, "get"))
+    verdict = generator_blocked.examine(stall_with(*(stacks(FIT, waits, at=at) for at in (109, 110, 111))))
+    assert isinstance(verdict, Found) and verdict.where == "loader.py:57"
+
+
+def test_clear_where_a_callback_stands_that_keras_2_calls_from_the_file_which_also_fetches() -> None:
+    waits = main(
+        py("notify.py", "on_epoch_end", 7),
+        lib("keras/callbacks.py", "on_epoch_end"),
+        lib("keras/engine/training_generator.py", "fit_generator"),
+        py("train.py", "<module>", 31),
+    )
+    assert isinstance(generator_blocked.examine(stall_with(*(stacks(waits, at=at) for at in (109, 110, 111)))), Clear)
+
+
+@pytest.mark.parametrize(
     ("file", "function", "cure"),
     [
         ("multiprocessing/pool.py", "wait", "ProcessPoolExecutor"),

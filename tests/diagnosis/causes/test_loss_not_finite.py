@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.diagnosis.builders import FOLDER, T0, journal, started, steps
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from tests.diagnosis.loop_builders import inside
 from tests.diagnosis.number_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
 from unstall.diagnosis.causes import loss_not_finite
-from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown, Verdict
+from unstall.journal.events import BatchSampled, ErrorRaised, ProcessEnded
 
 RISKY = [{"where": f"{FOLDER}/losses.py:12", "what": "a logarithm"}]
 RUINED = weights(6, 750, weight(rms=None, not_finite=2048), weight("model/dense_1/kernel", rms=None, not_finite=4096))
@@ -88,3 +88,28 @@ def test_found_when_the_programs_own_check_ended_it() -> None:
     verdict = loss_not_finite.examine(journal(started(), inside(), error))
     assert isinstance(verdict, Found)
     assert verdict.where == "losses.py:9"
+
+
+def refusing(*arrays: dict[str, object]) -> Verdict:
+    """Of a program that ended in a loss which refused its numbers, with what was seen of the batch then."""
+    error = ErrorRaised(
+        at=T0 + 59, kind="RuntimeError", message="all elements of input should be between 0 and 1", fatal=True,
+        frames=[lib("torch/nn/functional.py", "binary_cross_entropy"), py("train.py", "<module>", 11)],
+    )  # fmt: skip
+    looked = BatchSampled(at=T0 + 59.1, facts={"source": "at the error", "batch": 3, "arrays": list(arrays)})
+    return loss_not_finite.examine(journal(started(), inside(), error, looked, ProcessEnded(at=T0 + 60, exit_code=1)))
+
+
+def test_inputs_that_are_finite_are_not_blamed_for_what_the_model_made_of_them() -> None:
+    inputs: dict[str, object] = {"role": "x", "name": "", "shape": [32, 8], "min": -3.0, "max": 3.0}
+    made: dict[str, object] = {"role": "argument", "name": "input", "shape": [32, 1], "not_finite": 32, "first_bad_row": 0}
+    verdict = refusing(inputs, made)
+    assert isinstance(verdict, Found)
+    assert verdict.summary.startswith(
+        "For finite inputs the loss was given numbers which are not finite (32 of 32, first in row 0)"
+    )
+    assert verdict.where == "train.py:11"
+    only = refusing(made)
+    assert isinstance(only, Found)
+    assert "inputs" not in only.summary
+    assert not isinstance(refusing(inputs, {**made, "not_finite": 0, "min": -1.2, "max": 3.4}), Found)

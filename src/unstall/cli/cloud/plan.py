@@ -44,18 +44,19 @@ def command(
     classes: int | None,
     json_target: str | None,
     config: str | None,
+    no_config: bool,
     **settings: Any,
 ) -> None:
     from unstall.cloud import machines, planning
     from unstall.report import json
     from unstall.report.cloud_plan_text import show_plan
     from unstall.report.progress import shown_progress
-    from unstall.settings_options import given
+    from unstall.settings_options import config_used, given
     from unstall.settings_sources import resolve
 
     json.refuse_unwritable(json_target)
     table = machines.table(prices, cards)
-    resolved = resolve(given(settings), config).settings
+    resolved = resolve(given(settings), config_used(config, no_config)).settings
     with shown_progress() as progress:
         wanted, classes = _wanted(resolved, classes, progress, spot, images_per_s)
         offers = planning.planned(wanted, table, _plan(wanted, classes, progress), cards, looks_at_all)

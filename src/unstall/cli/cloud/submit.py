@@ -46,15 +46,18 @@ DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 @click.option("--write", "target", metavar="FILE", help="Keep the request there, as YAML (.yaml) or JSON.")
 @json_option("the request, and what became of it")
 @setting_options
-def command(json_target: str | None, config: str | None, engine: str, dry_run: bool, target: str | None, **given: Any) -> None:
+def command(
+    json_target: str | None, config: str | None, no_config: bool, engine: str, dry_run: bool, target: str | None, **given: Any
+) -> None:
     from unstall.cloud import asking, writing
     from unstall.report import json
     from unstall.report.cloud_job_text import show_job
+    from unstall.settings_options import config_used
 
     json.refuse_unwritable(json_target)
     if target is not None:
         writing.refuse_unwritable(target)
-    job = asking.job(engine, given, config)
+    job = asking.job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
         writing.write(request, target)

@@ -108,6 +108,8 @@ class Course:
             self._take_steps(event)
         elif isinstance(event, EpochEnded):
             self.last_logs = event.logs
+            if "loss" in event.not_finite and self.not_finite_since_step is None:
+                self.not_finite_since_step = self.steps
             loss = event.logs.get("loss")
             if loss is not None:
                 self.epoch_losses.add(self.steps, loss)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstall.compare.recorded.taken import Taken
+from unstall.diagnosis.refused_numbers import AT_THE_ERROR
 from unstall.journal.events import (
     BatchesCounted,
     BatchSampled,
@@ -112,6 +113,8 @@ def _values(taken: Taken) -> list[dict[str, Any]]:
     """min, max and mean of each array over the batches that were looked at; of boxes, how many a batch had."""
     told: dict[tuple[str, str], dict[str, Any]] = {}
     for event in taken.of(BatchSampled):
+        if event.facts.get("source") == AT_THE_ERROR:
+            continue  # of the lines that failed, too: no run that went well has told of them
         for array in event.facts.get("arrays") or []:
             if not isinstance(array, dict) or "min" not in array:
                 continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from pathlib import Path
 from typing import Any
 
 from unstall.compare.recorded.taken import Taken
 from unstall.journal.events import (
+    ENDING,
     CircumstancesSeen,
     ErrorRaised,
     ProcessEnded,
@@ -25,7 +25,6 @@ from unstall.runs import RunFolder
 from unstall.signals.circumstances import script_of
 from unstall.training.endings import INTERRUPTED
 
-ASKED_TO_END = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
 FRESH_S = 60.0  # a journal that was written to so lately may be that of a run which goes on
 
 
@@ -70,7 +69,7 @@ def outcome(taken: Taken) -> str:
     ended = taken.last(ProcessEnded)
     if ended is None:
         return _without_end(taken)
-    if ended.exit_code == 0:
+    if ended.exit_code == 0 and not (_stood_still(taken, ended.at) and _was_interrupted(taken, ended)):
         return "done"
     if ended.stopped_by_us or _stood_still(taken, ended.at):
         return "stuck"
@@ -106,8 +105,8 @@ def _was_interrupted(taken: Taken, ended: ProcessEnded) -> bool:
         return True
     if fatal is not None and fatal.kind == "KeyboardInterrupt":
         return True
-    was_asked = any(event.signal in ASKED_TO_END for event in taken.of(SignalSent))
-    return ended.signal in ASKED_TO_END or was_asked
+    was_asked = any(event.asks_for_the_end for event in taken.of(SignalSent))
+    return ended.signal in ENDING or was_asked
 
 
 def _fatal(taken: Taken) -> ErrorRaised | None:

@@ -27,6 +27,7 @@ class Description:
     class_names: tuple[str, ...] = ()  # empty: not known
     source: str = ""  # the name of the file that they were imported from
     holds: Holds = "detector"  # headless: all but the outputs of the classes; what is not there begins fresh
+    trained_on: dict[str, Any] = field(default_factory=dict)  # as training/trained_on.py writes it; empty: not known
 
     def as_metadata(self) -> dict[str, str]:
         return {
@@ -37,6 +38,7 @@ class Description:
             "class_names": json.dumps(self.class_names),
             "source": self.source,
             "holds": self.holds,
+            **({"trained_on": json.dumps(self.trained_on)} if self.trained_on else {}),
         }
 
     def as_plain(self) -> dict[str, Any]:
@@ -47,6 +49,7 @@ class Description:
             "class_names": list(self.class_names),
             "source": self.source,
             "holds": self.holds,
+            "trained_on": {name: value for name, value in self.trained_on.items() if name not in {"train", "held_out"}},
         }
 
 
@@ -75,6 +78,9 @@ def description_of(checkpoint: Checkpoint) -> Description:
     holds = said.get("holds")
     if holds not in get_args(Holds):
         raise _wrong(checkpoint.path, "holds", " or ".join(get_args(Holds)), holds)
+    trained_on = _parsed(checkpoint.path, said, "trained_on") or {}
+    if not isinstance(trained_on, dict):
+        raise _wrong(checkpoint.path, "trained_on", "an object", trained_on)
     return Description(
         variant=said.get("variant", ""),
         detector=said.get("detector", ""),
@@ -82,6 +88,7 @@ def description_of(checkpoint: Checkpoint) -> Description:
         class_names=tuple(names),
         source=said.get("source", ""),
         holds=cast(Holds, holds),
+        trained_on=trained_on,
     )
 
 

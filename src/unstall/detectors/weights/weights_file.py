@@ -8,9 +8,10 @@ save(detector, "weights.safetensors", class_names=("cat", "dog"))
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -30,7 +31,13 @@ from unstall.storage import located
 from unstall.storage.copying import whole_at
 
 
-def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), source: str = "") -> None:
+def save(
+    detector: Detector,
+    path: Path | str,
+    class_names: Sequence[str] = (),
+    source: str = "",
+    trained_on: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
     """Whole or not at all: what stood there before stays until the new file is complete."""
     if class_names and len(class_names) != detector.settings.classes:
         raise WrongInput(f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}")
@@ -44,6 +51,7 @@ def save(detector: Detector, path: Path | str, class_names: Sequence[str] = (), 
         settings=asdict(detector.settings),
         class_names=tuple(class_names),
         source=source,
+        trained_on=dict(trained_on),
     )
     write(path, arrays, description)
 

@@ -26,15 +26,13 @@ hand the message to a thread of its own.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
-from unstall.diagnosis.stacks import frames_called_by, program_folder, where
+from unstall.diagnosis.stacks import CALLBACKS, frames_called_by, program_folder, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
 
-# Files of the frameworks that call the user's callbacks.
-_MACHINERY = ("/keras/src/callbacks/", "/tf_keras/src/callbacks.py")
 _MEANT = ("a sleep to end",)
 _PROCESSES = ("another process", "another process to end", "a process to end")
 PROCESS_S = 60.0  # that another process is waited for before it counts as blocked
@@ -57,7 +55,7 @@ def examine(journal: Journal) -> Verdict:
 
 def callback_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames in a callback that the framework has called, innermost first; empty where it is in none."""
-    return frames_called_by(_MACHINERY, thread)
+    return frames_called_by(CALLBACKS, thread)
 
 
 def is_meant(awaits: str | None) -> bool:

@@ -25,7 +25,7 @@ training: download or cache the files first.
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import frames_called_by, program_folder, user_frames, where
+from unstall.diagnosis.stacks import CALLBACKS, frames_called_by, program_folder, user_frames, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.diagnosis.waits import waits_for
@@ -40,11 +40,14 @@ _STEPS_OF_WATCH = (
 )
 _MACHINERY = (
     "tensorflow/python/data/ops/from_generator_op.py",
-    "tensorflow/python/ops/script_ops.py",
+    "/python/ops/script_ops.py",  # of tensorflow, which was tensorflow_core up to 2.1
     "/trainers/data_adapters/",
     "/keras/src/trainers/epoch_iterator.py",
-    "/tf_keras/src/engine/data_adapter.py",
-    "/tf_keras/src/utils/data_utils.py",
+    "keras/src/engine/data_adapter.py",  # Keras 2: tf_keras, and 2.13 to 2.15
+    "keras/src/utils/data_utils.py",
+    "/keras/engine/data_adapter.py",  # up to 2.12, also as a part of TensorFlow
+    "/keras/utils/data_utils.py",
+    "/keras/engine/training_generator.py",  # up to 2.3
     "torch/utils/data/",
     _STEPS_OF_WATCH,
 )
@@ -84,7 +87,7 @@ def examine(journal: Journal) -> Verdict:
 
 def input_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames that were called by the data machinery, innermost first; empty if there are none."""
-    return frames_called_by(_MACHINERY, thread)
+    return frames_called_by(_MACHINERY, thread, but=CALLBACKS)
 
 
 def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:

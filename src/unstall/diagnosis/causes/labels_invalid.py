@@ -27,11 +27,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.failures import said, user_line
 from unstall.diagnosis.fed import Fed, fed, labels_of
 from unstall.diagnosis.loops import current_fit, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, told
 from unstall.diagnosis.pipelines import last_function
+from unstall.diagnosis.refused_numbers import held, refused_numbers
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
@@ -46,6 +47,7 @@ _CRASHES = (
     (r"Class values must be (?:smaller than num_classes|non-negative)", "a class number has no output"),
     (r"Target (-?\d+) is out of bounds", "class {0} has no output"),
     (r"t >= 0 && t < n_classes", "a class number has no output"),
+    (r"all elements of target should be between 0 and 1", "this loss takes labels from 0 to 1 alone"),
 )
 
 
@@ -53,7 +55,7 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    crash = _crash(journal)
+    crash = _refused(journal) or _crash(journal)
     if crash is not None:
         return crash
     run = course(journal)
@@ -90,6 +92,28 @@ def _crash(journal: Journal) -> Found | None:
                 effect=Effect.STOPS,
             )
     return None
+
+
+def _refused(journal: Journal) -> Found | None:
+    """A loss raised, and the labels of the batch that it was given are not finite."""
+    refused = refused_numbers(journal)
+    bad = refused.bad("y") if refused is not None else []
+    if refused is None or not bad:
+        return None
+    count = held(bad[0])
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The labels of the batch hold numbers which are not finite ({count}). The step ended with an error.",
+        evidence=(
+            Evidence(f"the error that ended it: {said(refused.error).line}", None, None, (refused.error,)),
+            Evidence(
+                f"numbers that are not finite in the labels of the batch: {count}", bad[0]["not_finite"], 0, (refused.looked,)
+            ),
+        ),
+        do=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
+        where=user_line(refused.error, program_folder(journal)),
+        effect=Effect.STOPS,
+    )
 
 
 def _not_finite(run: Course) -> Found | None:

@@ -11,6 +11,7 @@ How we know
 The losses of the last steps are kept, so the first bad step is known. Then we look at what was fed, at the weights before and
 after, and at the lines of your own loss. A NaN in a metric which is not the loss means nothing here. Neither does a step that
 a loss scale leaves out: the loss must stay bad.
+Where a loss or an operation raised an error since its numbers are out of range, the batch that it was given was looked at then.
 
 When this is wrong
 ------------------
@@ -25,12 +26,15 @@ Take the bad rows out of the data, or fill them. Put a floor under every logarit
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from unstall.diagnosis.failures import said, user_line
 from unstall.diagnosis.fed import Fed, fed
 from unstall.diagnosis.loops import listed, not_inside, short
 from unstall.diagnosis.numbers import Course, course, not_finite_now, ruined_weights, short_name, told
 from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.stacks import is_user_file, place, program_folder
+from unstall.diagnosis.refused_numbers import held, refused_numbers
+from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
@@ -55,11 +59,26 @@ _IN_HALF = (  # float16 ends at 65,504
 )
 
 
+_CLEAN = (
+    "find the bad rows with numpy.isfinite, and fill them or leave them out",
+    "look for a division by 0 in your preprocessing, such as a standard deviation of 0",
+)
+
+_FIND = (
+    "find out where they come from: look at the inputs of that batch first, with isfinite, then at what the model makes of them",
+    *_CLEAN,
+)
+_DIVERGED = (
+    "try a tenth of the learning rate, and clip the gradients",
+    "look for a logarithm, root or division without a floor in the model",
+)
+
+
 def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    crash = _crash(journal)
+    crash = _crash(journal) or _refused(journal)
     if crash is not None:
         return crash
     run = course(journal)
@@ -89,17 +108,61 @@ def _crash(journal: Journal) -> Found | None:
         match = _CHECKED.search(error.message) if error.fatal else None
         if match is None:
             continue
-        own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
         said = error.message[match.start() :].splitlines()[0][:200]
         return Found(
             certainty=Certainty.CERTAIN,
             summary="A number that is not finite came up, and the program's own check for that ended it.",
             evidence=(Evidence(f"{error.kind.split('.')[-1]}: {said}", None, None, (error,)),),
             do=("look at the operation that the error names: a logarithm, root or division without a floor, or a bad input",),
-            where=place(own["file"], own["line"], program_folder(journal)) if own else None,
+            where=user_line(error, program_folder(journal)),
             effect=Effect.STOPS,
         )
     return None
+
+
+def _refused(journal: Journal) -> Found | None:
+    """A loss or an operation raised, since what it was given is not finite; the batch was looked at."""
+    refused = refused_numbers(journal)
+    if refused is None or refused.bad("y"):
+        return None  # what labels hold is a cause of its own
+    inputs, variables, given = refused.bad("x"), refused.bad("variable"), refused.bad("argument")
+    told_line = said(refused.error).line
+    finite = [facts for facts in refused.of("x") if not facts.get("not_finite")]
+    evidence = [Evidence(f"the error that ended it: {told_line}", None, None, (refused.error,))]
+    evidence += [
+        Evidence(
+            f"numbers that are not finite in {_named_array(facts)}: {held(facts)}", facts["not_finite"], 0, (refused.looked,)
+        )
+        for facts in [*inputs, *given, *variables]
+    ]
+    do = _CLEAN if inputs else _FIND
+    if inputs or variables:
+        what = "The inputs of the batch hold" if inputs else f"`{variables[0]['name']}` in the line that failed holds"
+        why = f"{what} numbers which are not finite ({held((inputs or variables)[0])}). The step ended with an error."
+    elif given and finite:
+        why = f"For finite inputs the loss was given numbers which are not finite ({held(given[0])}), and raised an error."
+        evidence.append(Evidence("all inputs of the batch are finite", 0, 0, (refused.looked,)))
+        do = _DIVERGED
+    elif given:
+        why = (
+            f"`{given[0]['name']}` of the operation that raised the error holds numbers which are not finite ({held(given[0])})."
+        )
+    else:
+        return None
+    return Found(
+        certainty=Certainty.CERTAIN if inputs or given else Certainty.LIKELY,
+        summary=why,
+        evidence=tuple(evidence),
+        do=do,
+        where=user_line(refused.error, program_folder(journal)),
+        effect=Effect.STOPS,
+    )
+
+
+def _named_array(facts: dict[str, Any]) -> str:
+    if facts["role"] == "x":
+        return f"the inputs '{facts['name']}' of the batch" if facts["name"] else "the inputs of the batch"
+    return f"`{facts['name']}`, which the operation was given" if facts["role"] == "argument" else f"`{facts['name']}`"
 
 
 def _when(run: Course) -> str:
@@ -126,10 +189,7 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
         return (
             f"The {bad.label} hold numbers which are not finite{at}{by}.",
             run.fit.where,
-            (
-                "find the bad rows with numpy.isfinite, and fill them or leave them out",
-                "look for a division by 0 in your preprocessing, such as a standard deviation of 0",
-            ),
+            _CLEAN,
         )
     places = run.model.get("risky") or []
     if places:

@@ -36,7 +36,7 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 
-_CALLED_FROM_GRAPH = "tensorflow/python/ops/script_ops.py"
+_CALLED_FROM_GRAPH = "/python/ops/script_ops.py"
 _RUNS_A_FUNCTION = (
     "tensorflow/python/eager/polymorphic_function/",
     "tensorflow/python/eager/context.py",

@@ -4,7 +4,8 @@ It takes its folder off the path again, makes the probe wait for its moment, and
 have run without it. If anything fails, the program starts as if nothing had been here, and the journal has why; the error
 that ends the program is then written down from here.
 
-Syntax of Python 3.6: it also runs where the rest of Unstall cannot.
+Nothing is imported that Python has not loaded by itself: the program may have a file of that name, and would not get it.
+Syntax of Python 3.6: this file also runs where the rest of Unstall cannot.
 """
 
 import os
@@ -17,8 +18,8 @@ if TYPE_CHECKING:  # its names are not loaded at the start of every process
     from typing import Any
 
 OLDEST = (3, 7)
-MOST_FRAMES = 100
-LONGEST_MESSAGE = 4000
+MAX_FRAMES = 100
+MAX_MESSAGE = 4000
 
 
 def _switch_on() -> None:
@@ -30,41 +31,55 @@ def _switch_on() -> None:
     if sys.version_info < OLDEST:
         version = ".".join(str(part) for part in sys.version_info[:3])
         raise RuntimeError(f"Python {version} is too old. Expected Python 3.7 or later")
-    package = os.path.dirname(os.path.dirname(folder))
-    _make_importable(package)
+    _make_importable(os.path.dirname(os.path.dirname(folder)))
     from unstall.inside import early
 
     if not early.is_worker_process():
-        early.Waiting(run, _tell_failed).arm()
+        early.Waiting(run, _safely).arm()
 
 
 def _make_importable(package: str) -> None:
     """Unstall may be installed in another environment than the program's: it is loaded by its place."""
-    import importlib.util
-
     if "unstall" in sys.modules:
         return
-    spec = importlib.util.spec_from_file_location(
-        "unstall", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
-    )
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["unstall"] = module
-        spec.loader.exec_module(module)
+    before = sys.path[:]
+    sys.path.insert(0, os.path.dirname(package))
+    try:
+        import unstall  # noqa: F401
+    finally:
+        sys.path[:] = before
+
+
+def _safely(call: "Callable[[], object]") -> None:
+    """The program must go on, whatever is wrong with us: of Unstall nothing may be loadable, nor anything be writable."""
+    _attempt(call, lambda error: _attempt(lambda: _tell_failed(error), lambda again: None))
+
+
+def _attempt(call: "Callable[[], object]", failed: "Callable[[Exception], object]") -> None:
+    try:
+        call()
+    except Exception as error:  # whatever it is, the program is not to meet it
+        try:
+            failed(error)
+        except RecursionError:  # the program itself is at the end of its stack
+            pass
+
+
+# --- without the probe ---
 
 
 def _tell_failed(error: Exception) -> None:
     """That the probe does not run; from now on at least the error that ends the program is seen."""
-    _write({"event": "ProbeFailed", "probe": "start", "error": f"{type(error).__name__}: {error}"[:500], "disabled": True})
     before, pid = sys.excepthook, os.getpid()
 
     def excepthook(kind: "type[BaseException]", error: BaseException, traceback: "Any") -> None:
         if os.getpid() == pid:  # not in a forked child
-            _guarded(lambda: _tell_error(kind, error, traceback))
+            _attempt(lambda: _tell_error(kind, error, traceback), lambda again: None)
         before(kind, error, traceback)
 
     if before.__module__ != __name__:
         sys.excepthook = excepthook
+    _write({"event": "ProbeFailed", "probe": "start", "error": f"{type(error).__name__}: {error}"[:500], "disabled": True})
 
 
 def _tell_error(kind: "type[BaseException]", error: BaseException, traceback: "Any") -> None:
@@ -74,22 +89,44 @@ def _tell_error(kind: "type[BaseException]", error: BaseException, traceback: "A
         frames.append({"function": code.co_name, "file": code.co_filename, "line": traceback.tb_lineno, "module": ""})
         traceback = traceback.tb_next
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    message = str(error)[:LONGEST_MESSAGE]
-    innermost_first = frames[::-1][:MOST_FRAMES]
-    _write({"event": "ErrorRaised", "kind": name, "message": message, "frames": innermost_first, "fatal": True})
+    innermost_first = frames[::-1][:MAX_FRAMES]
+    _write({"event": "ErrorRaised", "kind": name, "message": str(error)[:MAX_MESSAGE], "frames": innermost_first, "fatal": True})
 
 
 def _write(event: "dict[str, Any]") -> None:
     """As the journal's writer would write it: that may be what cannot be loaded."""
-    import json
-
+    line = _redacted(_as_json({**event, "at": time.time()}))
+    journal = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl")
+    file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        path = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl")
-        line = _redacted(json.dumps({**event, "at": time.time()}))
-        with open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600)) as journal:
-            journal.write(line + "\n")
-    except OSError:  # nowhere to write it
-        pass
+        os.write(file, line.encode() + b"\n")
+    finally:
+        os.close(file)
+
+
+def _as_json(value: "Any") -> str:
+    """By hand: `json` may be the program's own."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_as_json(key)}: {_as_json(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_as_json(each) for each in value) + "]"
+    if not isinstance(value, str):
+        return {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    units = value.encode("utf-16-be", "surrogatepass")
+    codes = [units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)]
+    return '"' + "".join(chr(code) if 32 <= code < 127 and code not in b'"\\' else f"\\u{code:04x}" for code in codes) + '"'
+
+
+def _redacted(line: str) -> str:
+    """Without secrets; where that module cannot be loaded either, the reader of the journal sees to it."""
+    try:
+        from unstall.inside.own_imports import OwnImports
+
+        with OwnImports():
+            from unstall.redaction import redact_json
+    except (ImportError, SyntaxError, TypeError):  # half an installation, or an interpreter that is too old
+        return line
+    return str(redact_json(line))
 
 
 def _run_the_other() -> None:
@@ -103,21 +140,5 @@ def _run_the_other() -> None:
             raise
 
 
-def _redacted(line: str) -> str:
-    """Without secrets; where that module cannot be loaded either, the reader of the journal sees to it."""
-    try:
-        from unstall.redaction import redact_json
-    except (ImportError, SyntaxError, TypeError):  # an interpreter that is too old for it
-        return line
-    return redact_json(line)
-
-
-def _guarded(function: "Callable[[], None]") -> None:
-    try:
-        function()
-    except Exception as error:  # the program must run, whatever is wrong with us: of Unstall nothing may be loadable
-        _tell_failed(error)
-
-
-_guarded(_switch_on)
+_safely(_switch_on)
 _run_the_other()

@@ -1,0 +1,59 @@
+"""Whether a program that moves after a stall has gone on, or is only on its way out."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from tests.diagnosis.builders import T0, journal, stalled
+from unstall.journal.events import ErrorRaised, Event, FitBegan, SignalSent
+from unstall.journal.pulse import Beat
+from unstall.supervisor.departure import LEAVES_WITHIN_S, is_leaving, is_signal_pending
+
+STALL = stalled(since=100, at=108, step=200)
+ASKED = SignalSent(at=T0 + 115, signal=signal.SIGTERM)
+BEFORE = Beat("train", began=0.0, beat=0.0, step=200, epoch=0, input_since=0.0, pid=1, steps_done=195)
+
+
+def leaves(*events: Event, beat: Beat | None = BEFORE, before: Beat | None = BEFORE, moved_at: float = 120.0) -> bool:
+    return is_leaving(journal(STALL, *events), STALL, before, beat, T0 + moved_at)
+
+
+def test_without_a_request_to_end_it_has_gone_on() -> None:
+    assert not leaves()
+    assert not leaves(SignalSent(at=T0 + 115, signal=signal.SIGWINCH))
+    assert not leaves(SignalSent(at=T0 + 50, signal=signal.SIGTERM))  # long before: it has taken no notice of it
+
+
+@pytest.mark.parametrize("asked", [ASKED, ErrorRaised(at=T0 + 115, kind="KeyboardInterrupt", thread="MainThread")])
+def test_after_a_request_it_leaves_unless_it_makes_a_step_or_begins_again(asked: Event) -> None:
+    assert leaves(asked)
+    assert leaves(asked, beat=replace(BEFORE, steps_done=200))  # steps from before the stall, told late
+    assert leaves(asked, beat=replace(BEFORE, phase="validate", steps_done=260))  # it evaluates on its way out
+    assert not leaves(asked, beat=replace(BEFORE, step=201))
+    assert not leaves(asked, FitBegan(at=T0 + 118))
+
+
+def test_a_validation_that_makes_steps_has_gone_on() -> None:
+    stood = replace(BEFORE, phase="validate")
+    assert leaves(ASKED, before=stood, beat=stood)
+    assert not leaves(ASKED, before=stood, beat=replace(stood, steps_done=196))
+
+
+def test_a_program_without_a_pulse_is_given_its_time_to_leave() -> None:
+    assert leaves(ASKED, before=None, beat=None)
+    assert not leaves(ASKED, before=None, beat=None, moved_at=115 + LEAVES_WITHIN_S + 1)
+
+
+def test_a_request_counts_before_it_was_passed_on() -> None:
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        assert not is_signal_pending() and not leaves()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert is_signal_pending() and leaves()
+    finally:
+        signal.sigtimedwait({signal.SIGTERM}, 1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
