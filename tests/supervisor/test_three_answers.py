@@ -146,7 +146,7 @@ def ran(tmp_path: Path, source: str) -> tuple[str, dict[str, Any]]:
 def test_a_torch_loop_of_ones_own_was_not_seen_and_is_told_how_it_can_be(tmp_path: Path) -> None:
     printed, story = ran(tmp_path, TORCH_LOOP)
     assert story["outcome"] == "unknown"
-    assert "verdict cannot tell: no training step was seen (what was seen: CPU, memory, exit code)" in printed
+    assert "verdict cannot tell: no training step was seen (what was seen: " in printed
     assert "not seen PyTorch was loaded, but the steps of a training loop were not recognised: write `with unstall" in printed
 
 
