@@ -8,6 +8,12 @@ UnstallError            1
 ├── NotInstalled        5   an optional package is missing; says the command that installs it
 └── BucketFailed        6   a bucket cannot be reached, read or written; says which, what of it, and why
     └── NoSuchBucket    6   there is none of this name
+
+`attach` and `diagnose` end with their answer:
+
+nothing is wrong in what could be seen   0
+VERDICT_FOUND                           10   what is wrong was found
+CANNOT_TELL                             11   too little could be seen, or no cause was found for what is wrong
 """
 
 from __future__ import annotations
@@ -16,6 +22,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+VERDICT_FOUND = 10
+CANNOT_TELL = 11
 
 
 class UnstallError(Exception):

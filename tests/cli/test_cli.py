@@ -18,6 +18,7 @@ import pytest
 from tests.programs import UNSTALL, write
 from unstall.cli import all_commands, command_names, inner_names
 from unstall.diagnosis.diagnose import cause_names
+from unstall.errors import CANNOT_TELL
 
 STARTED_IN = Path.cwd()
 PROGRAM = "import sys, time\nprint('of the program')\ntime.sleep(1)\nsys.exit(5)\n"
@@ -37,10 +38,10 @@ def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def as_json(*arguments: str) -> dict[str, Any]:
+def as_json(*arguments: str, code: int = 0) -> dict[str, Any]:
     """What is printed with `--json -`: one object, and nothing else."""
     done = call(*arguments, "--json", "-")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
@@ -188,7 +189,7 @@ def test_a_run_is_listed_and_diagnosed_again(a_run: str) -> None:
     assert (row["state"], row["verdict"]) == ("failed", None)
     assert a_run in call("runs").stdout
     for name in (a_run, a_run[:15], "last"):
-        story = as_json("diagnose", name)
+        story = as_json("diagnose", name, code=CANNOT_TELL)
         assert (story["run"], story["state"], story["ended"]["exit_code"]) == (a_run, "failed", 5)
     assert "exit code 5" in call("diagnose").stdout
 

@@ -17,6 +17,7 @@ from unstall.board.rows import read_row
 from unstall.errors import WrongInput
 from unstall.journal.events import StepsEnded
 from unstall.journal.writer import encode
+from unstall.report.outcome import EXIT_CODES
 from unstall.runs import RunFolder
 
 WATCHER = f"events-watcher-{GONE}.jsonl"
@@ -28,8 +29,9 @@ def told(command: str, run: RunFolder, tmp_path: Path) -> tuple[str, str, dict[s
     page, as_json = tmp_path / "page.html", tmp_path / "story.json"
     more = ["--out", str(page)] if command == "report" else []
     done = CliRunner().invoke(cli.group, [command, str(run.path), "--json", str(as_json), *more], env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.stdout, page.read_text() if page.exists() else "", json.loads(as_json.read_text())
+    story = json.loads(as_json.read_text())
+    assert done.exit_code == (0 if command == "report" else EXIT_CODES[story["outcome"]]), done.output
+    return done.stdout, page.read_text() if page.exists() else "", story
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def test_lines_in_the_middle_are_counted_and_the_rest_is_told(run: RunFolder, tm
     (run.path / WATCHER).write_bytes(RUBBISH + whole)
     said = f"{WATCHER}: 9 lines could not be read"
     printed, _, story = told("diagnose", run, tmp_path)
-    assert said in printed and "nothing wrong was found in what could be read" in printed
+    assert said in printed and "nothing wrong in what could be seen" in printed
     assert story["state"] == "done" and [(row["file"], row["lines"]) for row in story["unread"]] == [(WATCHER, 9)]
     _, page, whole_story = told("report", run, tmp_path)
     assert said in page and whole_story["unread"] == story["unread"]

@@ -11,12 +11,13 @@ from tests.cli.test_cli import as_json, call
 from tests.crew.written import LOADS, REDUCES, write, written_worker
 from tests.diagnosis.builders import T0
 from tests.programs import UNSTALL
+from unstall.errors import VERDICT_FOUND
 from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 
 
 def test_workers_of_one_training_are_told_together(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
-    told = as_json("diagnose", *(str(run.path) for run in runs))
+    told = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
     (crew,), apart = told["crews"], told["apart"]
     assert not apart
     assert (crew["state"], crew["of"], crew["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
@@ -38,7 +39,7 @@ def test_a_run_that_belongs_to_no_other_is_told_by_itself(tmp_path: Path) -> Non
         RunStarted(at=T0, command=["python", "x.py"]),
         ProcessEnded(at=T0 + 9, exit_code=0),
     )
-    told = as_json("diagnose", f"{tmp_path}/")
+    told = as_json("diagnose", f"{tmp_path}/", code=VERDICT_FOUND)
     assert [(each["run"], each["why"], each["story"]["state"]) for each in told["apart"]] == [
         ("alone", "it tells of no other workers", "done")
     ]
@@ -76,7 +77,7 @@ def test_a_folder_is_followed_until_all_have_ended(tmp_path: Path) -> None:
     for run in runs:
         write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
     out, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (0, f"unstall: all runs in {tmp_path} have ended.\n")
+    assert (process.returncode, said) == (VERDICT_FOUND, f"unstall: all runs in {tmp_path} have ended.\n")
     assert "held by   worker 2 (host-2): generator_blocked at loader.py:12; 2 wait" in out
     told = json.loads(target.read_text())["crews"]
     assert [(holder["worker"], holder["kind"]) for holder in told[0]["holders"]] == [(2, "elsewhere")]

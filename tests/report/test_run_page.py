@@ -99,7 +99,8 @@ def test_steps_of_a_training_that_went_on_are_counted_from_where_it_did() -> Non
 
 def test_no_verdict_is_said_in_the_words_of_the_terminal() -> None:
     journal = Journal([started(), steps(1, 9, at=9)])
-    assert "nothing wrong was found" in render_run(whole(journal))
+    page = render_run(whole(journal))
+    assert '<p class="outcome-clear">nothing wrong in what could be seen (steps)</p>' in page
 
 
 # --- it needs nothing, and loads nothing ---

@@ -14,6 +14,7 @@ from unstall.diagnosis.diagnose import diagnose
 from unstall.errors import WrongInput
 from unstall.report import text
 from unstall.report.json import refuse_unwritable, write
+from unstall.report.outcome import UNEXPLAINED, outcome_of
 from unstall.report.story import tell
 
 NO_CURE = {"missing": "batches that pass through Python", "cure": "", "causes": "batch_constant"}
@@ -30,7 +31,9 @@ VERDICT = {
 
 def story(**changed: Any) -> dict[str, Any]:
     events = journal(started(), steps(0, 10, at=3), now=20)
-    return {**tell(events, diagnose(events)), "unknown": [], **changed}
+    told = {**tell(events, diagnose(events)), "unknown": [], **changed}
+    is_given = "outcome" in changed or "state" not in changed
+    return told if is_given else {**told, "outcome": outcome_of(told, UNEXPLAINED.get(told["state"]))}
 
 
 def shown(told: dict[str, Any], summary: bool = False) -> str:
@@ -53,7 +56,9 @@ def test_a_verdict_is_shown_whole_with_no_blanks_at_the_ends_of_lines() -> None:
 
 
 def test_no_verdict_is_said_in_words() -> None:
-    assert "nothing wrong was found" in shown(story())
+    assert "nothing wrong in what could be seen" in shown(story())
+    assert "nothing wrong in what could be seen (steps, CPU)" in shown(story(seen=["steps", "CPU"]))
+    assert "cannot tell: no training step was seen" in shown(story(outcome="unknown", reason="no training step was seen"))
     assert "no cause was found for this end" in shown(story(state="failed"))
     error = {"kind": "KeyError", "message": "'image'", "where": "data.py:12"}
     said = shown(story(state="failed", failure=error))
@@ -80,7 +85,7 @@ def test_a_program_that_was_left_by_its_user_ended_for_no_cause_to_be_found() ->
     ended = {"exit_code": None, "signal": 2, "stopped_by_unstall": False}
     lines = shown(story(state="interrupted", ended=ended, unknown=[NO_CURE])).splitlines()
     assert lines[0].startswith("stopped   by Ctrl-C (SIGINT) after")
-    assert lines[1:] == ["verdict   nothing wrong was found"]
+    assert lines[1:] == ["verdict   nothing wrong in what could be seen (steps)"]
 
 
 def test_what_the_user_can_let_us_see_is_always_told() -> None:

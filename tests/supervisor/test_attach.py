@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.programs import UNSTALL, write
+from unstall.report.outcome import EXIT_CODES
 
 STUCK = """
 import threading
@@ -82,8 +83,9 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int
 
 def attach(pid: int, **how: Any) -> dict[str, Any]:
     done = subprocess.run([*UNSTALL, "attach", str(pid), "--json", "-"], capture_output=True, text=True, check=False, **how)
-    assert done.returncode == 0, done.stderr
+    assert not done.stderr
     story: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == EXIT_CODES[story["outcome"]]
     return story
 
 

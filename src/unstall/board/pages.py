@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 ICONS = {
-    "stuck": "✖", "failed": "✗", "killed": "✗", "slow": "▲", "interrupted": "‖", "repaired": "↻", "training": "▶", "running": "▶",
-    "starting": "◌", "done": "✓", "ended": "–", "unknown": "?",
+    "stuck": "✖", "failed": "✗", "killed": "✗", "idle": "◦", "slow": "▲", "interrupted": "‖", "repaired": "↻", "training": "▶",
+    "running": "▶", "starting": "◌", "done": "✓", "ended": "–", "unknown": "?",
 }  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from unstall.board.living import FRESH_S, is_live, late_s
 from unstall.crew.sighting import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
 from unstall.report import learned
-from unstall.report.text import failure_line
+from unstall.report.outcome import FOUND
+from unstall.report.text import failure_line, outcome
 from unstall.runs import RunFolder, why_unreadable
 
 Row = dict[str, Any]
@@ -28,7 +29,7 @@ MOST_LETTERS = 200
 DAMAGED = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError)  # what odd values in a journal lead to
 # States from the most urgent; the colour that says so
 TONES = {
-    "stuck": "alarm", "failed": "bad", "killed": "bad", "slow": "warn", "interrupted": "warn", "repaired": "good",
+    "stuck": "alarm", "failed": "bad", "killed": "bad", "idle": "warn", "slow": "warn", "interrupted": "warn", "repaired": "good",
     "training": "good", "running": "good", "starting": "good", "done": "quiet", "ended": "quiet", "unknown": "quiet",
 }  # fmt: skip
 
@@ -143,6 +144,7 @@ class Reader:
             "left_s": glance.left_s() if is_moving and stalled is None else None,
             "stalled_s": stalled,
             "verdict": first,
+            "outcome": FOUND if verdicts else None,  # while it goes on, that there is no verdict says nothing
             "repairs": glance.repairs,
             "began_at": glance.began_at,
             "seconds": (now if live else glance.last_at) - (glance.began_at or glance.last_at),
@@ -208,6 +210,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
             "loss": told.get("loss"),
         },
         "verdict": verdicts[0] if verdicts else None,
+        "outcome": outcome(story) if {"verdicts", "state"} <= set(story) else None,
         "repairs": sum(bool(repair.get("attempt")) for repair in story.get("repairs") or []),
         "began_at": newest - seconds if seconds else None,
         "seconds": seconds,
@@ -219,8 +222,8 @@ def _nothing_known(run: RunFolder, newest: float) -> Row:
     return {
         "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
         "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "left_s": None,
-        "stalled_s": None, "verdict": None, "repairs": 0, "began_at": None, "changed_at": newest, "seconds": None, "note": None,
-        "failure": None, "crew": None,
+        "stalled_s": None, "verdict": None, "outcome": None, "repairs": 0, "began_at": None, "changed_at": newest,
+        "seconds": None, "note": None, "failure": None, "crew": None,
     }  # fmt: skip
 
 

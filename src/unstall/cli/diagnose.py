@@ -4,12 +4,15 @@ RUN is a name from `unstall runs`, the beginning of one, a run folder, or a fold
 s3://); without it, the last run.
 Several runs that are workers of one training (the same coordinator or addresses, at the same time) are read together: where
 each of them is, who holds the others, and what only shows among them. A run that belongs to none of the others is told by itself.
+
+Exit code: 10 when a cause was found, 0 when nothing is wrong in what could be seen, 11 when it cannot be told.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -58,7 +61,15 @@ def _tell_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
     from unstall.report import text
 
-    answer(_story_of(run), json_target, lambda story, out: text.show(story, out, summary=True))
+    told = _story_of(run)
+    answer(told, json_target, lambda story, out: text.show(story, out, summary=True))
+    _leave([told])
+
+
+def _leave(stories: list[dict[str, Any]]) -> NoReturn:
+    from unstall.report.outcome import EXIT_CODES, worst
+
+    sys.exit(EXIT_CODES[worst([story["outcome"] for story in stories])])
 
 
 def _story_of(run: RunFolder) -> dict[str, Any]:
@@ -82,23 +93,23 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
         crews, alone = crews_of_many(folders.pop())
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
+        told = [tell_crew(crew) for crew in crews]
         answer(
-            {
-                "crews": [tell_crew(crew) for crew in crews],
-                "apart": [{"run": name, "why": why, "story": None} for name in alone],
-            },
+            {"crews": told, "apart": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
             _show,
         )
-        return
+        _leave(told)
     with shown_progress() as progress:
         together = put_together(read_members(runs, progress))
     by_name = {run.name: run for run in runs}
-    apart = [
+    apart: list[dict[str, Any]] = [
         {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
         for each in together.apart
     ]
-    answer({"crews": [tell_crew(crew) for crew in together.crews], "apart": apart}, json_target, _show)
+    told = [tell_crew(crew) for crew in together.crews]
+    answer({"crews": told, "apart": apart}, json_target, _show)
+    _leave([*told, *(each["story"] for each in apart)])
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
@@ -153,3 +164,4 @@ def _follow(folder: str, json_target: str | None) -> None:
             pass  # whoever follows has seen enough
     if json_target:
         answer({"crews": told, "apart": []}, json_target, lambda plain, out: None)
+    _leave(told)

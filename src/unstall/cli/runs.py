@@ -16,7 +16,7 @@ import click
 
 from unstall.cli import answer, json_option
 
-STATES = "stuck failed killed slow interrupted repaired training running starting done ended unknown"
+STATES = "stuck failed killed idle slow interrupted repaired training running starting done ended unknown"
 
 
 @click.command("runs", help=__doc__)

@@ -10,6 +10,7 @@ from unstall.crew.holding import Holder, Holding
 from unstall.crew.places import GONE, Doing, Place, places_of
 from unstall.diagnosis.diagnose import Diagnosis, diagnose, diagnose_crew
 from unstall.diagnosis.verdict import Effect
+from unstall.report.outcome import CLEAR, FOUND, UNKNOWN
 from unstall.report.story import told_verdict
 
 OF_THE_WHOLE = frozenset(
@@ -24,8 +25,10 @@ def tell_crew(crew: Crew, holding: Holding | None = None) -> dict[str, Any]:
     holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
     quickly = [] if holding is None else [_holder(holder) for holder in holding.holders]
     holders |= {holder["worker"] for holder in quickly}
+    state = "stuck" if quickly else _state(diagnosis, placed)
     return {
-        "state": "stuck" if quickly else _state(diagnosis, placed),
+        "state": state,
+        "outcome": FOUND if verdicts or quickly else UNKNOWN if state in {"stuck", "failed"} else CLEAR,
         "of": crew.of,
         "coordinator": crew.coordinator,
         "not_read": list(crew.not_read),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.text import COLOUR, add_verdict, damaged, duration, grid, print_clean
+from unstall.report.outcome import CLEAR
+from unstall.report.text import COLOUR, OUTCOME_COLOUR, add_verdict, damaged, duration, grid, print_clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,8 +31,10 @@ def show(story: dict[str, Any], out: Console) -> None:
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"] and not story["holders"]:
-        words = "nothing wrong was found among the workers" + (" in what could be read" if story["unread"] else "")
-        table.add_row("verdict", Text(words, style="green" if state not in {"stuck", "failed"} and not story["unread"] else ""))
+        words = "cannot tell: no cause was found among the workers"
+        if story["outcome"] == CLEAR:
+            words = "nothing wrong among the workers in what could be " + ("read" if story["unread"] else "seen")
+        table.add_row("verdict", Text(words, style=OUTCOME_COLOUR[story["outcome"]]))
     for index, line in enumerate(damaged(story)[:MOST_SHOWN]):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for row in story["unknown"][:4] if state in {"stuck", "failed"} and not story["verdicts"] else []:

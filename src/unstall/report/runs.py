@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.text import COLOUR, duration, print_clean, size
+from unstall.report.outcome import CLEAR, UNKNOWN
+from unstall.report.text import COLOUR, OUTCOME_COLOUR, duration, print_clean, size
 from unstall.runs import bucket_home, home
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+NO_VERDICT = {CLEAR: "nothing wrong was seen", UNKNOWN: "cannot tell"}
 COLUMNS = ("run", "state", "time", "step", "verdict", "where")
 
 
@@ -27,8 +29,9 @@ def show(told: dict[str, Any], out: Console) -> None:
     for row in told["runs"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         took = duration(row["seconds"]) if row["seconds"] else ""
-        verdict, where = Text(row["verdict"] or row["failure"] or "–"), Text(row["where"] or "")
-        table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, where)
+        words = row["verdict"] or row["failure"] or NO_VERDICT.get(row.get("outcome"), "–")
+        verdict = Text(words, style=OUTCOME_COLOUR.get(row.get("outcome"), ""))
+        table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, Text(row["where"] or ""))
     print_clean(out, table)
     for row in told["runs"]:
         if row["state"] == "unknown" and row["note"]:

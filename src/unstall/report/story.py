@@ -11,6 +11,7 @@ from typing import Any
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.failures import fatal_error, said, user_line
+from unstall.diagnosis.idleness import idle_state
 from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall, is_without_steps, was_asked_to_end, was_interrupted
@@ -39,21 +40,29 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 from unstall.masking import masked_command
 from unstall.report.numbers import memory_use, numerics, time_split
+from unstall.report.outcome import missing_rows, outcome_of, seen, why_unknown
+from unstall.report.threads import threads
 from unstall.signals.stacks import GONE
 from unstall.training.endings import INTERRUPTED
 
 MOST_EVENTS_PER_EVIDENCE = 5
-GOES_ON = frozenset({"stuck", "slow", "training", "running"})  # as far as the journal knows
+GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
 def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
     folder = program_folder(journal)
     started = journal.first(RunStarted)
-    return {
-        "state": state(journal, diagnosis),
+    told = state(journal, diagnosis)
+    reason = None if diagnosis.findings else why_unknown(journal, told)
+    story = {
+        "state": told,
+        "outcome": "",
+        "reason": reason,
         "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
         "earlier": earlier(journal, diagnosis, folder),
-        "unknown": _unknown(journal, diagnosis),
+        "seen": seen(journal),
+        "threads": [] if diagnosis.findings else threads(journal),
+        "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
         "events": journal.count,
         "unread": [asdict(each) for each in journal.unread],
         "run": run,
@@ -72,6 +81,8 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
+    story["outcome"] = outcome_of(story, reason)  # found | clear | unknown; the reason says why it is not known
+    return story
 
 
 def membership(journal: Journal) -> dict[str, Any] | None:
@@ -83,8 +94,8 @@ def membership(journal: Journal) -> dict[str, Any] | None:
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
-    """failed | killed | interrupted | done | ended | stuck | slow | training | running | starting | unknown. Ended: nobody saw
-    how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
+    """failed | killed | interrupted | done | ended | stuck | idle | slow | training | running | starting | unknown. Ended: nobody
+    saw how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
     told = state_of(journal, bool(diagnosis.findings))
     if journal.is_beginning:
         return "starting"
@@ -115,6 +126,8 @@ def state_of(journal: Journal, is_named: bool) -> str:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
         return "stuck"
+    if stall is not None and (idle := idle_state(stall)) is not None:
+        return idle
     return "training" if journal.last(StepsEnded) else "running"
 
 
@@ -181,12 +194,14 @@ def _reference(event: Event) -> dict[str, Any]:
     return {"event": type(event).__name__, "at": event.at}
 
 
-def _unknown(journal: Journal, diagnosis: Diagnosis) -> list[dict[str, str]]:
-    """One line for each thing that is missing, with the causes that it hides."""
+def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]) -> list[dict[str, str]]:
+    """One line for each thing that is missing, with the causes that it hides; `first`, that without which there is no answer."""
     by_missing: dict[tuple[str, str], list[str]] = {}
     for name, unknown in diagnosis.unknown.items():
         by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
-    rows = [{"missing": missing, "cure": cure, "causes": ", ".join(names)} for (missing, cure), names in by_missing.items()]
+    known = {row["missing"] for row in first}
+    by_cause = [(missing, cure, names) for (missing, cure), names in by_missing.items() if missing not in known]
+    rows = [*first, *({"missing": missing, "cure": cure, "causes": ", ".join(names)} for missing, cure, names in by_cause)]
     told = {row["missing"] for row in rows}
     failed = probe_failure(journal)
     if failed is not None and failed.missing not in told:  # another process of the program was seen from inside

@@ -8,10 +8,9 @@ import signal as signals
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from unstall.diagnosis.loops import PROBE_FAILED
-from unstall.errors import WrongInput
 from unstall.redaction import redact_text
 from unstall.report.counted import counted
+from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, UNEXPLAINED, UNKNOWN, known_end
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -21,6 +20,7 @@ COLOUR = {
     "stuck": "bold red",
     "killed": "bold red",
     "failed": "bold red",
+    "idle": "yellow",
     "slow": "yellow",
     "interrupted": "yellow",
     "repaired": "green",
@@ -29,6 +29,7 @@ COLOUR = {
     "done": "green",
     "running": "green",
 }
+OUTCOME_COLOUR = {FOUND: "red", CLEAR: "green", UNKNOWN: "yellow"}
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MOST_NOT_SEEN = 4
 # Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
@@ -70,13 +71,19 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
+    from unstall.report.threads import lines  # which takes its words for times from here
+
     table, story = grid(), cleaned(story)
     state = story["state"]
-    table.add_row(Text(SHORT.get(state, state), style=COLOUR.get(state, "bold")), headline(story))
+    colour = COLOUR.get(state, "bold")
+    colour = OUTCOME_COLOUR[UNKNOWN] if colour == OUTCOME_COLOUR[CLEAR] and outcome(story) == UNKNOWN else colour
+    table.add_row(Text(SHORT.get(state, state), style=colour), headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
-        table.add_row("verdict", Text(no_verdict(story), style="green" if is_well(story) else ""))
+        table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
+    for index, line in enumerate(lines([] if story["verdicts"] else story.get("threads") or [])):
+        table.add_row("where" if index == 0 else "", Text(line))
     for index, line in enumerate(damaged(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for index, line in enumerate(since_last_good(story)):
@@ -96,41 +103,28 @@ def since_last_good(story: dict[str, Any]) -> list[str]:
     return [f"the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
 
 
-def is_well(story: dict[str, Any]) -> bool:
-    is_seen = not story.get("unread") and not _is_seen_from_outside_only(story)
-    return not story["verdicts"] and is_seen and story["state"] not in {"failed", "killed", "stuck", "unknown"}
-
-
-def _is_seen_from_outside_only(story: dict[str, Any]) -> bool:
-    return any(row["missing"].startswith(PROBE_FAILED) for row in story["unknown"])
+def outcome(story: dict[str, Any]) -> str:
+    """Stories that were kept before they had one say by their verdicts and their state how it was."""
+    known = story.get("outcome")
+    if known:
+        return str(known)
+    return FOUND if story["verdicts"] or known_end(story) else UNKNOWN if story["state"] in UNEXPLAINED else CLEAR
 
 
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
-    if story["state"] == "stuck":
-        threads = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
-        return f"no cause was found for this stall; {threads}" if threads else "no cause was found for this stall"
-    if story["state"] == "unknown":
-        return "none: nothing says how it is"
-    if known := _known_end(story):
+    if known := known_end(story):
         return known
-    if story["state"] in {"failed", "killed"}:
-        told = failure_line(story.get("failure"))
-        return f"no cause was found for this end: {told}" if told else "no cause was found for this end"
-    if _is_seen_from_outside_only(story):
-        return "unknown: nothing wrong was found from outside, and the probe inside the program did not run"
-    return "nothing wrong was found" if is_well(story) else "nothing wrong was found in what could be read"
-
-
-def _known_end(story: dict[str, Any]) -> str:
-    """Of a training of ours that failed: what it had that could not be helped, or why it was refused."""
-    given_up, failure = story.get("given_up"), story.get("failure")
-    if story["state"] not in {"failed", "killed"}:
-        return ""
-    if given_up:
-        return f"{given_up['cause']}: {given_up['happened']}"
-    is_refused = failure is not None and failure["kind"] == f"{WrongInput.__module__}.{WrongInput.__name__}"
-    return f"refused: {failure['message']}" if failure and is_refused else ""
+    seen = ", ".join(story.get("seen") or [])
+    if outcome(story) == UNKNOWN:
+        reason = story.get("reason") or UNEXPLAINED.get(story["state"], UNEXPLAINED["unknown"])
+        if story["state"] == "stuck":
+            reason = "; ".join([reason, *(f"thread {words}" for words in story.get("dead_threads") or [])])
+        told = failure_line(story.get("failure")) if story["state"] in {"failed", "killed"} else ""
+        if told:
+            return f"cannot tell: {reason}: {told}"
+        return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+    return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:
@@ -182,6 +176,9 @@ def headline(story: dict[str, Any]) -> str:
         return _why_unknown(story)
     if progress["stalled_s"] is not None:
         phase, step = progress["stalled_in"] or "", progress["stalled_step"]
+        if not phase:
+            uses = f" and uses {progress['cpu_cores'] * 100:.0f} % of one core" if progress["cpu_cores"] is not None else ""
+            return f"it has stood still for {duration(progress['stalled_s'])}{uses}"
         place = (
             "in a step"
             if phase in {"train", "loop"} and step < 0
@@ -224,7 +221,7 @@ def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: boo
 def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     from rich.text import Text
 
-    head = Text(verdict["cause"], style="bold cyan")
+    head = Text(verdict["cause"], style=f"bold {OUTCOME_COLOUR[FOUND]}")
     head.append(f" ({verdict['certainty']})", style=CERTAINTY.get(verdict["certainty"], ""))
     if verdict["where"]:
         head.append(f"  {verdict['where']}", style="bold")
@@ -241,10 +238,15 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
-    is_explained = bool(story["verdicts"] or _known_end(story))
-    is_unexplained = not is_explained and story["state"] in {"stuck", "slow", "failed", "killed"}
-    rows = [row for row in story["unknown"] if row["cure"] or is_unexplained]
+    needed = _needed(story)
+    is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    rows = needed or [row for row in story["unknown"] if row["cure"] or is_unexplained]
     return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
+
+
+def _needed(story: dict[str, Any]) -> list[dict[str, str]]:
+    """What is missing without which there is no answer."""
+    return [row for row in story["unknown"] if row.get("causes") == EVERY_CAUSE]
 
 
 def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:

@@ -41,6 +41,10 @@ _ON_DESCRIPTOR = frozenset(
     {"read", "write", "pread64", "readv", "recvfrom", "recvmsg", "sendto", "sendmsg"}
     | {"accept", "accept4", "connect", "flock", "fcntl", "fsync"}
 )
+# Calls that name a file, and the argument that does; one before it is the folder that the name is relative to.
+_ON_PATH = {"open": 0, "stat": 0, "openat": 1, "newfstatat": 1}
+AT_FDCWD = 0xFFFFFF9C
+MOST_PATH_BYTES = 4096
 
 
 def sample(pid: int, main: bool = True, only: Collection[int] = ()) -> ThreadsSeen | None:
@@ -65,7 +69,7 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
     last_ms, cpu_ms, runs = _scheduling(folder)
     asleep = max(0.0, (now_ms - last_ms) / 1000) if now_ms is not None and last_ms is not None else None
     call, arguments = _system_call(folder, calls)
-    on = _target(pid, arguments[0]) if call in _ON_DESCRIPTOR and arguments else None
+    on = _target(pid, arguments[0]) if call in _ON_DESCRIPTOR and arguments else _path(pid, call, arguments)
     return {
         "id": task,
         "name": name,
@@ -139,6 +143,24 @@ def _target(pid: int, descriptor: int) -> str | None:
     if link.startswith("socket:["):
         return _socket(pid, link[len("socket:[") : -1])
     return "a pipe" if link.startswith("pipe:") else link
+
+
+def _path(pid: int, call: str | None, arguments: list[int]) -> str | None:
+    """The path that a call is to open or to look at: it stands in the memory of the process, as far as that may be read."""
+    if call not in _ON_PATH or not arguments:
+        return None
+    index = _ON_PATH[call]
+    try:
+        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+            memory.seek(arguments[index])
+            name = memory.read(MOST_PATH_BYTES).split(b"\0")[0].decode("utf-8")
+        if not name or not name.isprintable():
+            return None
+        descriptor = arguments[0] & 0xFFFFFFFF if index else AT_FDCWD
+        base = Path(f"/proc/{pid}/cwd" if descriptor == AT_FDCWD else f"/proc/{pid}/fd/{descriptor}")
+        return name if name.startswith("/") else str(base.readlink() / name)
+    except (OSError, ValueError, OverflowError):
+        return None
 
 
 def _socket(pid: int, inode: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.masking import masked_command
 from unstall.report.story import tell
+from unstall.report.threads import stacks as told_stacks
+from unstall.report.threads import threads as told_threads
 from unstall.runs import RunFolder
 from unstall.signals import kills, stacks, threads
 from unstall.signals.device import DeviceSampler
 from unstall.signals.host import HostSampler
 from unstall.supervisor import closer, idle_clock
-from unstall.supervisor.processes import is_python, python_processes
+from unstall.supervisor.processes import is_python, other_program, python_processes
 
 LOOKS = 3
 LOOK_EVERY_S = 0.6
@@ -52,9 +55,10 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     kernel = closer.look_at_threads(target, others)
     for number in range(LOOKS):
         look = stacks.sample(target)
-        looks.append(look)
         if isinstance(look, SampleFailed):
+            looks.append(_not_python(look, target))
             break
+        looks.append(look)
         if number in {0, 1}:
             events += [stacks.sample(other, main=False) for other in others]
         if number == 1:
@@ -86,7 +90,17 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     if stall is not None:
         events.append(stall)
     journal = Journal([*_history(pid), *events], now=time.time())
-    return tell(journal, diagnose(journal))
+    diagnosis = diagnose(journal)
+    return {**tell(journal, diagnosis), "threads": told_threads(journal), "stacks": told_stacks(journal)}
+
+
+def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:
+    """The same failure; of a program that is not Python, with its name and what to do instead."""
+    name = other_program(pid)
+    if name is None:
+        return failed
+    missing = f"process {pid} runs {name}, which is not Python, and it has no child process that runs Python"
+    return replace(failed, missing=missing, cure="attach to the Python process itself: `pgrep -af python` lists them")
 
 
 def _last_sample(looks: list[Event]) -> StackSampled | None:

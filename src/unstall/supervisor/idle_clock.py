@@ -21,6 +21,7 @@ from unstall.diagnosis.standing import IDLE_CPU_MS, POLL_CPU_MS, find, standing_
 from unstall.errors import UnstallError
 from unstall.journal.events import StackSampled, ThreadsSeen
 from unstall.private_files import write_whole
+from unstall.redaction import redact_json
 
 FILE = "attached.json"
 MAX_PROCESSES = 16  # the newest are kept
@@ -71,7 +72,7 @@ def remember(pid: int, kernel: Sequence[ThreadsSeen], last: ThreadsSeen | None, 
     newest = dict(list(kept.items())[-(MAX_PROCESSES - 1) :])
     try:
         _path().parent.mkdir(parents=True, exist_ok=True)
-        write_whole(_path(), json.dumps({**newest, _key(pid): entry}) + "\n")
+        write_whole(_path(), redact_json(json.dumps({**newest, _key(pid): entry})) + "\n")
     except (OSError, UnstallError):
         return  # the next attach begins anew, nothing more
 

@@ -19,3 +19,13 @@ def is_python(pid: int) -> bool:
 
 def python_processes(pids: Iterable[int]) -> list[int]:
     return [pid for pid in pids if is_python(pid)]
+
+
+def other_program(pid: int) -> str | None:
+    """The name of a program that is surely not Python; None of one that is, or that we may not look at."""
+    try:
+        name = Path(f"/proc/{pid}/exe").readlink().name
+        Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return None
+    return None if is_python(pid) else name
