@@ -215,7 +215,7 @@ def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named
     script.write_text("def load(name):\n    return {'a': 1}[name]\n\nprint(load('a'))\nload('b')\n")
     done = subprocess.run([*UNSTALL, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 1 and done.stdout == "1\n"
-    assert "no cause was found for this end: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
+    assert "cannot tell why it failed: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
     listed = call("runs").stdout
     assert "KeyError: 'b'" in " ".join(listed.split())
 
