@@ -29,8 +29,8 @@ def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     current if the test has changed to it: an unstall.toml that lies where pytest was started must not matter."""
     command = [*UNSTALL, *arguments]
     environment = {**os.environ, **env}
-    has_own = Path.cwd() == STARTED_IN and "UNSTALL_HOME" in os.environ  # a fixture of a module has none
-    folder = Path(os.environ["UNSTALL_HOME"]).parent if has_own else Path.cwd()
+    own = Path(os.environ.get("UNSTALL_HOME", "/nowhere/runs")).parent  # a fixture of a module has none; it may be a bucket
+    folder = own if Path.cwd() == STARTED_IN and own.is_dir() else Path.cwd()
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, env=environment, input="", cwd=folder
     )
