@@ -100,8 +100,11 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Eve
     lost, killed = (_of_four(Journal(told), **how) for how in ({"exit_code": 79}, {"signal": signal.SIGABRT}))
     assert lost.kind is killed.kind is Kind.DIED
     assert lost.happened.startswith("Worker 1 of 4 lost") and lost.happened.endswith(words)
-    assert killed.happened.startswith("Worker 1 of 4 was ended by its framework in step 7, as ")
-    assert killed.happened.endswith(words.rpartition(": ")[2]) or "as when another is gone" in killed.happened
+    assert killed.happened.startswith("Worker 1 of 4 was ended by SIGABRT in step 7")
+    assert (
+        killed.happened.endswith(words.rpartition(": ")[2])
+        or "as frameworks end a worker when another is gone" in killed.happened
+    )
 
 
 def _of_four(journal: Journal, **how: Any) -> Fault:

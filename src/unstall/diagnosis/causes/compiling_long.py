@@ -167,9 +167,11 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
     innermost = [user_frames(look.thread)[0] for look in streak if user_frames(look.thread)]
     inner = where(innermost[-1], folder) if innermost else None
     at = f", called at {place}" if place else ""
-    when = "took" if _is_over(journal, streak) else "has taken"
+    summary = f"The program is {doing}, which has taken {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
+    if _is_over(journal, streak):
+        summary = f"The program was {doing} for {seconds:.0f} s{at}."
     samples = tuple(look.sample for look in streak)
-    steps = ", and no step has ended" if journal.last(FitBegan) is not None else ""  # else steps are not seen
+    steps = ", and no step ended" if _are_steps_seen(journal, streak) else ""
     evidence = [
         Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
         Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, LEAST_CPU_S, _hosts(journal, streak)),
@@ -178,9 +180,7 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=(
-            f"The program is {doing}, which {when} {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
-        ),
+        summary=summary,
         evidence=tuple(evidence),
         do=(
             "let the framework loop instead of Python: tf.range or tf.while_loop, jax.lax.scan, keras.ops.scan, no unroll=True",
@@ -190,6 +190,11 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         where=place,
         effect=Effect.SLOWS,
     )
+
+
+def _are_steps_seen(journal: Journal, streak: list[Look]) -> bool:
+    """Whether a step that ended meanwhile would have been seen: those of most loops of one's own are not."""
+    return any(fit.at <= streak[-1].sample.at for fit in journal.of(FitBegan))
 
 
 def _hosts(journal: Journal, streak: list[Look]) -> tuple[HostSampled | StackSampled, ...]:

@@ -121,8 +121,11 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
     speed = fill.shuffle.buffered / fill.seconds
     place = f" at {fill.shuffle.where}" if fill.shuffle.where else ""
     if fill.is_over:
-        again = f", and again with each pass ({len(fills)} times up to now)" if len(fills) > 1 else ""
-        summary = f"The shuffle{place} took {fill.seconds:.0f} s to fill its buffer of {fill.target:,} elements{again}."
+        again = f" It was seen {len(fills)} times." if len(fills) > 1 else ""
+        summary = (
+            f"The shuffle{place} was filling its buffer for {fill.seconds:.0f} s or longer: {fill.shuffle.buffered:,} of "
+            f"{fill.target:,} elements by then.{again}"
+        )
     else:
         left = (fill.target - fill.shuffle.buffered) / speed
         summary = (
@@ -130,12 +133,12 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
             f"{fill.seconds:.0f} s. The next batch comes when it is full, in about {_time(left)}. It is slow, not stuck."
         )
     evidence = [
-        Evidence(f"the buffer grows by {speed:,.0f} elements a second; no batch has come out yet", speed, None, fill.events),
+        Evidence(f"{speed:,.0f} elements a second came into the buffer, and no batch out of it", speed, None, fill.events),
         Evidence(f"at that speed the whole buffer takes {_time(fill.total_s)}", fill.total_s, LONG_FILL_S, fill.events),
     ]
     if fill.source is not None and fill.source.seconds > 0.3 * fill.seconds:
         at = f" ({fill.source.where})" if fill.source.where else ""
-        claim = f"the time goes into {fill.source.words}{at}, once for each element in the buffer"
+        claim = f"of the stages before it, {fill.source.words}{at} worked longest: {fill.source.seconds:.0f} s"
         evidence.append(Evidence(claim, fill.source.seconds, None, fill.events[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,
