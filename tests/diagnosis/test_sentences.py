@@ -54,6 +54,23 @@ QUOTES = re.compile(r"the error that ended|the program ended with|\w+Error: ")  
 SPEAKS_OF_STEPS = re.compile(r"\b(?:steps?|epochs?|batch(?:es)?)\b")
 CLAIMS_OF_STEPS = re.compile(r"before (?:its|the) first step|first step comes|without a single step")
 
+# Words that claim more than events show, and what it is that no event shows.
+UNSEEN = {
+    r"\bon purpose\b|nothing was wrong": "what somebody meant, or that all was well",
+    r"\bNothing is trained\b|\bin vain\b|\bdo(?:es)? not learn\b|learn nothing": "what is learned",
+    r"\b(?:ever|never) (?:used|answers|given)\b": "all of a run, which is looked at now and then",
+    r"what is slow is|is to blame\b": "the cause of a slowdown",
+    r"no other is free|only the same pool": "whether threads that run no Python are free",
+    r"does not arrive|machine .* is gone|do not reach each other": "the network between two machines",
+    r"memory grew at": "which line took memory",
+}
+SPOKEN = [
+    *sorted(CAUSES.glob("[a-z]*.py")),
+    *sorted(CAUSES.parent.glob("[a-z]*.py")),
+    *sorted((CAUSES.parents[1] / "remedies").glob("[a-z]*.py")),
+    *(CAUSES.parents[1] / "supervisor" / name for name in ("treatment.py", "early_signs.py")),
+]
+
 
 def sentences(path: Path) -> list[str]:
     """The texts of a module, without its docstrings."""
@@ -74,6 +91,13 @@ def sentences(path: Path) -> list[str]:
 def test_no_sentence_claims_steps_that_may_not_be_seen(name: str) -> None:
     claimed = [text for text in sentences(CAUSES / f"{name}.py") if CLAIMS_OF_STEPS.search(text)]
     assert not claimed, f"{claimed}: say how many steps had ended where they are seen (failures.steps_by_then), else nothing."
+
+
+@pytest.mark.parametrize("path", SPOKEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_sentence_claims_what_no_event_shows(path: Path) -> None:
+    for words, what in UNSEEN.items():
+        claimed = [text for text in sentences(path) if re.search(words, text)]
+        assert not claimed, f"{claimed}: no event shows {what}. Say what was observed."
 
 
 def test_a_pytorch_loop_that_ends_says_nothing_of_steps() -> None:
