@@ -39,6 +39,7 @@ class ImageFacts:
     is_empty: bool = False  # 0 bytes
     is_truncated: bool = False  # it is cut off or damaged inside: a part of it decodes
     is_refused: bool = False  # too large to be decoded safely
+    lacks_end_mark: bool = False  # a JPEG with all of its lines: Pillow refuses it, others read it whole
     likeness: int | None = None  # a 64-bit difference hash: near-identical images differ in few bits
 
 

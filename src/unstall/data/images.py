@@ -123,29 +123,29 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
     facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=turn_of(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
-    grey, wrong = _decoded_in_grey(data)
+    grey, wrong, lacks_end_mark = _decoded_in_grey(data)
     if grey is None:
         return replace(facts, error=wrong)
-    return replace(facts, error=wrong, is_truncated=bool(wrong), likeness=likeness(grey))
+    return replace(facts, error=wrong, is_truncated=bool(wrong), lacks_end_mark=lacks_end_mark, likeness=likeness(grey))
 
 
-def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str]:
-    """Small, with what is wrong; None where nothing can be made of it."""
+def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str, bool]:
+    """Small, with what is wrong, and whether its end mark alone is missing; None where nothing can be made of it."""
     import simplejpeg
 
     small = {**jpeg.IN_GREY, "min_width": THUMBNAIL[0], "min_height": THUMBNAIL[1]}
     try:
-        return simplejpeg.decode_jpeg(data, **small)[..., 0], ""
+        return simplejpeg.decode_jpeg(data, **small)[..., 0], "", False
     except ValueError as error:
         said = _plain(error)
     whole = jpeg.with_end_mark(data) if jpeg.ENDS_EARLY in said else None
     if whole is not None:
-        return simplejpeg.decode_jpeg(whole, strict=False, **small)[..., 0], ""
+        return simplejpeg.decode_jpeg(whole, strict=False, **small)[..., 0], "", True
     try:
         grey = simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0]
     except ValueError as error:
-        return None, _plain(error)
-    return grey, said if jpeg.is_damage(said) else ""
+        return None, _plain(error), False
+    return grey, said if jpeg.is_damage(said) else "", False
 
 
 def _plain(error: Exception) -> str:
@@ -277,7 +277,7 @@ def thumbnail(source: ImageSource) -> npt.NDArray[np.float32] | None:
     if facts.error:
         return None
     if facts.kind == "jpeg" and facts.likeness is not None:
-        grey, _ = _decoded_in_grey(data)
+        grey, _, _ = _decoded_in_grey(data)
     else:
         from PIL import Image
 

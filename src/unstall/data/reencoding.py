@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unstall.data import jpeg
 from unstall.data.checked import Checked
 from unstall.data.example import Finding
 from unstall.data.images import exif_of
@@ -55,12 +56,25 @@ def without_turn(checked: Checked, finding: Finding, row: int) -> Mending | None
     return _anew(checked, finding, _opened(checked, finding), what)
 
 
+def with_end_mark(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+    """The same bytes, and the mark."""
+    what = "the end mark FF D9 is added"
+    return [Mending(finding, what, checked.rows[finding.example], image=_whole_bytes(checked, finding)) for finding in found]
+
+
 def _opened(checked: Checked, finding: Finding) -> Any:
     from PIL import Image
 
-    source = checked.data.examples[checked.rows[finding.example]].image
+    return Image.open(io.BytesIO(_whole_bytes(checked, finding)))
+
+
+def _whole_bytes(checked: Checked, finding: Finding) -> bytes:
+    """With the end mark, where that alone was missing: Pillow refuses such a JPEG."""
+    row = checked.rows[finding.example]
+    source = checked.data.examples[row].image
     assert source is not None, "an image that was looked at is there"
-    return Image.open(io.BytesIO(source.read()))
+    data = source.read()
+    return (jpeg.with_end_mark(data) or data) if checked.images[row].lacks_end_mark else data
 
 
 def _from_array(array: Any) -> Any:

@@ -230,6 +230,7 @@ _PREPARED: dict[str, Callable[[Draft], str]] = {
     "encodings_mixed": _as_png,
     "image_16_bit": _image_16_bit,
     "image_cmyk": _to_mode("CMYK"),
+    "image_end_mark_missing": _to_bytes(lambda data: data[:-2]),
     "image_grey": _to_mode("L"),
     "image_rotated": _image_rotated,
     "image_size_outlier": _image_size_outlier,

@@ -37,6 +37,7 @@ UNEXPLAINED = {
     "unknown": "nothing says how it is",
     "idle": "nothing says whether the program waits on purpose",
 }
+QUESTIONS = {"stuck": "why it is stuck", "failed": "why it failed", "killed": "why it was killed"}  # what cannot be told then
 _TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from unstall.redaction import redact_text
 from unstall.report.counted import counted
-from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, UNEXPLAINED, UNKNOWN, known_end
+from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -117,14 +117,18 @@ def no_verdict(story: dict[str, Any]) -> str:
         return known
     seen = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
-        reason = story.get("reason") or UNEXPLAINED.get(story["state"], UNEXPLAINED["unknown"])
-        if story["state"] == "stuck":
-            reason = "; ".join([reason, *(f"thread {words}" for words in story.get("dead_threads") or [])])
-        told = failure_line(story.get("failure")) if story["state"] in {"failed", "killed"} else ""
-        if told:
-            return f"cannot tell: {reason}: {told}"
-        return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+        return _cannot_tell(story, seen)
     return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
+
+
+def _cannot_tell(story: dict[str, Any], seen: str) -> str:
+    state = story["state"]
+    if question := QUESTIONS.get(state):
+        dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
+        known = dead if state == "stuck" else failure_line(story.get("failure"))
+        return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
+    reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
+    return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:

@@ -12,8 +12,8 @@ boxes around nothing.
 
 How we know
 -----------
-Every image is decoded to its end, as `unstall train` does. A JPEG that lacks only its end mark, or holds a few bytes too many, is
-whole: it is not named, and `unstall train` learns from it. (Pillow alone refuses one without its end mark.)
+Every image is decoded to its end, as `unstall train` does. A JPEG that lacks only its end mark is whole, and `unstall train`
+learns from it; it is noted as `image_end_mark_missing`. One that holds a few bytes too many is not named.
 
 When this is wrong
 ------------------
