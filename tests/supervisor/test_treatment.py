@@ -17,12 +17,13 @@ from unstall.journal.events import (
     OthersMissed,
     ProcessEnded,
     RunStarted,
+    StallBegan,
     UpdateSkipped,
 )
 from unstall.journal.reader import Journal
 from unstall.plans import Fault, Kind, Plan
 from unstall.settings import GIB, Settings
-from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, stuck, treat
 
 NOTHING = diagnose(Journal())
 
@@ -105,6 +106,13 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Eve
         killed.happened.endswith(words.rpartition(": ")[2])
         or "as frameworks end a worker when another is gone" in killed.happened
     )
+
+
+@pytest.mark.parametrize(("phase", "what"), [("train", "steps"), ("save", "saves"), ("validate", "steps of validation")])
+def test_a_stall_is_compared_with_what_took_its_time_before(phase: str, what: str) -> None:
+    stall = StallBegan(at=T0, phase=phase, step=7, since=T0 - 30, usual_s=0.5)
+    fault = stuck(Patient(Settings(), Journal()), stall, 7, 30.0, None)
+    assert fault.happened == f"The training stood still for 30 s in step 7, where {what} took 0.5 s."
 
 
 def _of_four(journal: Journal, **how: Any) -> Fault:

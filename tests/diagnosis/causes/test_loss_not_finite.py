@@ -35,6 +35,7 @@ def test_found_when_only_the_weights_are_ruined() -> None:
     verdict = loss_not_finite.examine(run(model(), losses(2.3, *[1.386] * 18), RUINED))
     assert isinstance(verdict, Found)
     assert "dense_0/kernel and dense_1/kernel are not finite" in verdict.summary
+    assert "and no loss was seen that is not finite" in verdict.summary
 
 
 def test_found_without_a_reason_says_how_to_find_it() -> None:

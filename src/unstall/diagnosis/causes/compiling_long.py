@@ -35,6 +35,7 @@ from unstall.journal.events import (
     FunctionTraced,
     HostSampled,
     PipelineMeasured,
+    ProcessEnded,
     SampleFailed,
     StackSampled,
     StepsEnded,
@@ -145,7 +146,8 @@ def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack
 
 def _is_over(journal: Journal, streak: list[Look]) -> bool:
     last = streak[-1].sample.at
-    return any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
+    has_ended = journal.last(ProcessEnded) is not None
+    return has_ended or any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
 
 
 def _last_seen(journal: Journal, streak: list[Look]) -> float:
@@ -185,7 +187,7 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         do=(
             "let the framework loop instead of Python: tf.range or tf.while_loop, jax.lax.scan, keras.ops.scan, no unroll=True",
             "or compile less: a smaller unrolled part, jit_compile=False to see what XLA costs",
-            "or wait: it goes on by itself",
+            *([] if _is_over(journal, streak) else ["or wait: it goes on by itself"]),
         ),
         where=place,
         effect=Effect.SLOWS,

@@ -83,7 +83,7 @@ def examine(journal: Journal) -> Verdict:
         frames = loop_frames(journal, stall, still)
         if frames:
             what = "Your training loop has not come to its next step" if _trains(stall) else "Your loop has not come further"
-            return _found(journal, stall, still, frames, what, "the thread that trains")
+            return _found(journal, stall, still, frames, what, "the thread that trains" if _trains(stall) else "the main thread")
     return Clear("no thread stands in the program's own input code")
 
 

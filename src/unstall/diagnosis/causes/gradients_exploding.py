@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
     grown = _grown_forward(run)
     leap = blamed[1] if blamed is not None and blamed[0] == "gradients" and blamed[1].ratio >= LEAP else None
     if leap is None and (grown is None or bad.kind not in ("not finite", "far")):
-        return Clear("no step was too long, or the rate is to blame")
+        return Clear("no step was too long, or the rate is beyond the usual")
     return _found(run, bad, leap, grown)
 
 

@@ -173,7 +173,7 @@ def _from_holder(
     if _GRAPH in what:
         cure = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
     elif holder["kind"] in ("dict", "defaultdict", "OrderedDict", "CacheLength"):
-        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are never used"
+        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
     else:
         cure = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
     evidence = [Evidence(claim, holder["grown"], None, (count,))]

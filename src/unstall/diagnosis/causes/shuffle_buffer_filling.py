@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, StepsEnded
+from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
 
 LONG_FILL_S = 35.0  # a buffer that is full sooner is worth its time
@@ -87,7 +87,7 @@ def _fill(journal: Journal, pipeline: Pipeline) -> Fill | None:
     assert found is not None
     shuffle, target = found
     after = [event for event in pipeline.events if event.at > last.at]
-    stepped = any(group.at > last.at for group in journal.of(StepsEnded))
+    stepped = any(group.at > last.at for group in journal.of(StepsEnded)) or journal.last(ProcessEnded) is not None
     is_over = bool(after) or stepped or journal.now - last.at > STILL_FILLING_S
     worked = pipeline.worked(last)
     before = worked[: [(stage.kind, stage.where) for stage in worked].index((shuffle.kind, shuffle.where))]
@@ -147,7 +147,7 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
         do=(
             "shuffle before the costly stage: the file names or the raw records, with a large buffer",
             f"or make the buffer smaller than {fill.target:,}: a few thousand are enough where the files are shuffled",
-            "or wait: it goes on by itself",
+            *([] if fill.is_over else ["or wait: it goes on by itself"]),
         ),
         where=fill.shuffle.where,
         effect=Effect.SLOWS,

@@ -149,7 +149,7 @@ def _in_own_loop(validation: Validation, passes: float) -> Verdict:
         certainty=Certainty.LIKELY,
         summary=(
             f"Your validation data repeat for ever, and the loop over them goes on: {validation.steps:,} steps in "
-            f"{validation.seconds:.0f} s, {passes:.0f} times through the data. Nothing is trained meanwhile."
+            f"{validation.seconds:.0f} s, {passes:.0f} times through the data."
         ),
         evidence=(
             Evidence("the validation's data set has no end", "endless", None, (validation.source,)),
