@@ -96,3 +96,16 @@ def test_whether_steps_were_made_after_a_verdict() -> None:
     assert not is_without(steps(381, 381, at=120))
     assert not is_without(FitBegan(at=T0 + 119), steps(0, 3, at=120))
     assert not is_without_steps(journal(started(), steps(0, 380, at=100), SAID), SAID)  # said of a run that moves
+
+
+def test_a_stall_goes_on_though_a_request_to_end_was_swallowed() -> None:
+    """As TensorFlow's and JAX's handlers of SIGTERM do; it was ended by another, much later."""
+    swallowed = SignalSent(at=T0 + 115, signal=signal.SIGTERM)
+    for end in (
+        [SignalSent(at=T0 + 700, signal=signal.SIGTERM), ProcessEnded(at=T0 + 700.5, signal=signal.SIGTERM)],
+        [ProcessEnded(at=T0 + 700, signal=signal.SIGKILL)],
+    ):
+        stood = current_stall(journal(*hang(swallowed, blocked(121), *end)))
+        left = current_stall(journal(*hang(swallowed, cleans_up(121), *end)))
+        assert stood is not None and stood.seconds == 600
+        assert left is not None and left.seconds == 15  # it heeded the first, and took its time: that is no stall

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+import signal
 from dataclasses import dataclass
 
-from unstall.diagnosis.stacks import position, same_position_in
+from unstall.diagnosis.stacks import main_thread, position, same_position_in
 from unstall.diagnosis.standing import asleep_in, standing_s, stands
 from unstall.diagnosis.verdict import Clear, Evidence, Unknown
 from unstall.journal.events import (
@@ -31,6 +32,7 @@ from unstall.journal.reader import Journal
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
 LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
 LOOKED_AT = 3
+HEEDS_WITHIN_S = 5.0  # a program that stands where it stood so long after a request to end has taken no notice of it
 LASTED = {"save": "saves", "validate": "steps of validation", "predict": "steps of prediction"}  # else steps of training
 LEAVING = frozenset({"KeyboardInterrupt", "SystemExit"})  # by which a program is left where it stands: no error of its own
 
@@ -165,11 +167,12 @@ def current_stall(journal: Journal) -> Stall | None:
     if began is None or (ended is not None and ended.at >= began.at) or _ended_in_order(journal, began):
         return None
     until = _asked_to_end(journal, began)
+    end = _stood_until(journal, until) if is_over(journal, began) else journal.now
     samples = [sample for sample in journal.since(StackSampled, began.since) if sample.at <= until]
     hosts = [host for host in journal.since(HostSampled, began.since) if host.at <= until]
     return Stall(
         began=began,
-        seconds=max(0.0, min(journal.now, until if is_over(journal, began) else journal.now) - began.since),
+        seconds=max(0.0, min(journal.now, end) - began.since),
         samples=tuple(sample for sample in samples if sample.main),
         children=tuple(sample for sample in samples if not sample.main),
         hosts=tuple(hosts),
@@ -212,6 +215,24 @@ def _asked_to_end(journal: Journal, began: StallBegan) -> float:
     asked = min(moments, default=float("inf"))
     seen = sum(began.since <= sample.at <= asked for sample in journal.of(StackSampled) if sample.main)
     return asked if seen >= LEAST_SAMPLES else float("inf")
+
+
+def _stood_until(journal: Journal, asked: float) -> float:
+    """A program may take no notice of a request to end, as with a handler for preemption. If a later sample shows its main thread
+    where it stood before, it has stood until the last request, or until it was killed."""
+    samples = [sample for sample in journal.of(StackSampled) if sample.main]
+    before = next((sample for sample in reversed(samples) if sample.at <= asked), None)
+    later = [sample for sample in samples if sample.at >= asked + HEEDS_WITHIN_S and before and _is_at_same_place(before, sample)]
+    if not later:
+        return asked
+    moments = [sent.at for sent in journal.of(SignalSent) if sent.asks_for_the_end]
+    moments += [ended.at for ended in journal.of(ProcessEnded) if ended.signal == signal.SIGKILL]
+    return max([later[-1].at, *moments])
+
+
+def _is_at_same_place(one: StackSampled, other: StackSampled) -> bool:
+    first, second = main_thread(one), main_thread(other)
+    return first is not None and second is not None and one.pid == other.pid and position(first) == position(second)
 
 
 def _leaves(error: ErrorRaised) -> bool:
