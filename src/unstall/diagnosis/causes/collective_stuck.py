@@ -130,7 +130,7 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
     evidence += [*([idle] if idle else []), stall.lateness()]
     who = clusters.who(journal)
     lacking = "and one does not" if absent else "and which has not come to its end"
-    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
+    summary = f"The program waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
         summary + tale + who,
