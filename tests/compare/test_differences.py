@@ -315,3 +315,10 @@ def test_an_option_that_says_nothing_of_what_else_differs_stays_a_difference(opt
 def test_an_option_that_is_absent_is_told_as_not_given() -> None:
     assert the_only(record(run=called()), record(run=called("--mode", "fast"))).words == "--mode not given → fast"
     assert the_only(record(run=called("--die")), record(run=called())).words == "--die given → not given"
+
+
+def test_a_number_of_the_optimizer_that_was_not_seen_is_no_difference() -> None:
+    seen = record(optimizer={"class": "SGD", "learning_rate": 0.01, "momentum": 0.0, "clipnorm": 1.0})
+    unseen = record(optimizer={"class": "SGD", "learning_rate": None, "unread": ["learning_rate", "momentum"]})
+    assert [each.words for each in differences(seen, unseen)] == ["clipnorm 1 → none"]
+    assert [each.words for each in differences(unseen, seen)] == ["clipnorm none → 1"]

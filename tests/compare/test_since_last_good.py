@@ -66,6 +66,18 @@ def test_a_failure_without_a_cause_is_told_with_what_was_changed_by_hand() -> No
     assert explained_lines(compared(before, after), before, after, {**story, "state": "killed"}) == []
 
 
+def test_a_number_of_the_training_that_was_changed_by_hand_is_told_and_what_is_left_out_is_counted() -> None:
+    failed, story = {"outcome": "failed", "cause": ""}, {"state": "failed", "verdicts": []}
+    rate = source(SCRIPT.replace("RATE = 0.001", "RATE = 0.002"))
+    before, after = record(), record(run=failed, sources=rate, optimizer={"learning_rate": 0.002})
+    (line,) = explained_lines(compared(before, after), before, after, story)
+    assert line.startswith("learning rate 0.001 → 0.002 (train.py:")
+    many = changed(after, versions={f"package{number}": "2.0" for number in range(9)})
+    few = changed(before, versions={f"package{number}": "1.0" for number in range(9)})
+    *shown, last = explained_lines(compared(few, many), few, many, story)
+    assert (len(shown), last) == (3, "and 7 more; which of these it was is not known")
+
+
 STEPS = "import unstall\nwith unstall.watch(quiet=True) as run:\n    list(run.steps(range(3)))\n"
 PROGRAM = f"import time\n\nSIZE = 10\nheld = bytearray(SIZE * 2**20)\ntime.sleep(0.3)\n{STEPS}"
 

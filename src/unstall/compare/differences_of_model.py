@@ -12,7 +12,7 @@ from unstall.compare.layers_beside import Layer, Pair, beside, follows_width, la
 MOST_NAMED = 4  # layers, in a sentence
 RATES = ("learning_rate", "schedule")
 EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
-NO_CHANGE = ("class", "name", "where", "around", *EXECUTION)  # beside an optimizer's numbers: told elsewhere, or nothing
+NO_CHANGE = ("class", "name", "where", "around", "unread", *EXECUTION)  # beside its numbers: told elsewhere, or nothing
 
 
 def of_model(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
@@ -107,9 +107,10 @@ def _of_optimizer(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Dif
     old, new = before.get("class"), after.get("class")
     if old and new and old != new:
         yield difference("optimizer", "optimizer", old, new)
+    unread = [*(before.get("unread") or ()), *(after.get("unread") or ())]  # there, with a value that was not seen
     for name in sorted({*before, *after}):
         was, is_now = before.get(name), after.get(name)
-        if name in NO_CHANGE or facts.are_equal(was, is_now):
+        if name in NO_CHANGE or name in unread or facts.are_equal(was, is_now):
             continue
         if name in RATES:
             yield difference("optimizer", "learning_rate", was, is_now, detail=name)

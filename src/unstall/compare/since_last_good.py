@@ -31,7 +31,7 @@ def told(run: RunFolder, story: dict[str, Any]) -> dict[str, Any] | None:
 
     before, after = record_of(good), _as_told(record_of(run), story)
     lines = explained_lines(compared(before, after), before, after, story)
-    return {"run": good.name, "lines": lines[:MOST_LINES]} if lines else None
+    return {"run": good.name, "lines": lines} if lines else None
 
 
 def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,12 @@ def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
 def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     channels = facts.failed_of(after)
     lines = [each.told for each in comparison.explanations if each.channel in channels]
-    return lines or _where_it_changed(before, after, story) or _what_was_changed(comparison, story)
+    return _first(lines or _where_it_changed(before, after, story)) or _what_was_changed(comparison, story)
+
+
+def _first(lines: list[str]) -> list[str]:
+    """As many as are read; how many are left out is said."""
+    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]
 
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
@@ -60,8 +65,11 @@ def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str
     """Of a program that failed by an error of its own: what its user did otherwise this time."""
     if story["verdicts"] or story["state"] != "failed":
         return []
-    done = [each.told for each in comparison.differences if each.name in BY_HAND or each.section in FILES]
-    return done if len(done) < 2 else [*done[: MOST_LINES - 1], "which of these it was is not known"]
+    by_hand = [each for each in comparison.differences if each.name in BY_HAND or each.section in FILES or each.lines]
+    done = [each.told for each in by_hand]
+    more = len(done) - MOST_LINES + 1
+    which = "which of these it was is not known"
+    return done if len(done) < 2 else [*done[: MOST_LINES - 1], f"and {more} more; {which}" if more > 0 else which]
 
 
 def _place(where: str | None) -> tuple[str, int] | None:

@@ -47,9 +47,10 @@ class Labels:
         flat = values.reshape(-1).astype("float64")
         flat = flat[:: max(1, flat.size // MOST_LABELS)]
         self.count += flat.size
-        self._sum += float(flat.sum())
-        self._squares += float((flat * flat).sum())
-        whole = flat.astype("int64")
+        with numpy.errstate(all="ignore"):  # NaN is no integer, and NumPy would warn in the program's output
+            self._sum += float(flat.sum())
+            self._squares += float((flat * flat).sum())
+            whole = flat.astype("int64")
         if self._are_classes and bool((whole == flat).all()) and flat.min() >= 0 and flat.max() < MOST_CLASSES:
             for value, times in zip(*numpy.unique(whole, return_counts=True)):  # noqa: B905 - of equal length
                 self._classes[int(value)] = self._classes.get(int(value), 0) + int(times)

@@ -174,7 +174,8 @@ def shape_of(tensor: Any) -> Optional[list[Optional[int]]]:
     shape = getattr(tensor, "shape", None)
     if shape is None or getattr(shape, "rank", 0) is None:
         return None
-    return [side if isinstance(side, int) else None for side in tuple(shape)]
+    sides = [getattr(side, "value", side) for side in tuple(shape)]  # TensorFlow 1 wraps each
+    return [side if isinstance(side, int) else None for side in sides]
 
 
 def _tensors(tensors: Any) -> list[list[Any]]:
@@ -232,6 +233,11 @@ def optimizer_facts(given: Any) -> dict[str, Any]:
         value = _plain(getattr(inner, name, None))
         if value is not None:
             facts[name] = value
+    unread = [name for name in NUMBERS if name not in facts and getattr(inner, name, None) is not None]
+    if rate is not None and "schedule" not in facts and facts["learning_rate"] is None:
+        unread.append("learning_rate")
+    if unread:  # variables of a graph, as in TensorFlow 1: only a session knows their values
+        facts["unread"] = unread
     return facts
 
 

@@ -139,5 +139,5 @@ def as_number(value: Any) -> Optional[float]:
     """A scalar of any framework as a float, or None if it is none."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, AttributeError):  # the last of a tensor in a graph, which has no numbers
         return None

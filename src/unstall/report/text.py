@@ -82,7 +82,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
-    for index, line in enumerate(lines([] if story["verdicts"] else story.get("threads") or [])):
+    for index, line in enumerate(lines(_threads(story), is_over=bool(story.get("ended")))):
         table.add_row("where" if index == 0 else "", Text(line))
     for index, line in enumerate(damaged(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
@@ -95,6 +95,10 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     print_clean(out, table)
     for label, path in places(story) if summary else []:
         out.print(Text.assemble((f"{label:<8}", "dim"), f"  {path}"), soft_wrap=True)
+
+
+def _threads(story: dict[str, Any]) -> list[dict[str, Any]]:
+    return [] if story["verdicts"] else story.get("threads") or []
 
 
 def since_last_good(story: dict[str, Any]) -> list[str]:

@@ -44,6 +44,25 @@ def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: s
     assert verdict.summary.endswith("100 steps had ended by then.")
 
 
+@pytest.mark.parametrize(
+    ("named", "which"),
+    [
+        ("'photos/a.jpg'", " in photos/a.jpg:"),
+        ("'a.jpg'", " in a.jpg:"),
+        ("<_io.BufferedReader name='/data/my photos/a.jpg'>", " in /data/my photos/a.jpg:"),
+        ("/data/a.jpg", " in /data/a.jpg:"),
+        ("gs://bucket/photos/a.jpg", " in gs://bucket/photos/a.jpg:"),
+        ("/data/my photos/a.jpg", ":"),  # where it begins is not known
+        ("photos/a.jpg", ":"),
+    ],
+)
+def test_a_file_is_named_by_its_whole_path_or_not_at_all(named: str, which: str) -> None:
+    error = raised("PIL.UnidentifiedImageError", f"cannot identify image file {named}")
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.startswith(f"The data is damaged{which}")
+
+
 def test_nothing_is_said_of_steps_where_they_are_not_seen() -> None:
     """A loop of one's own in PyTorch: it may have made a thousand steps."""
     error = raised("OSError", "image file is truncated (12 bytes not processed)")

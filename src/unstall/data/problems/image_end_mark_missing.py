@@ -8,7 +8,8 @@ recorders and cut downloads leave it.
 What it does to a training
 --------------------------
 `unstall train` and `cv2.imread` read the whole picture. Pillow, and with it torchvision's `ImageFolder` and
-`keras.utils.load_img`, stops with "image file is truncated", and TensorFlow's `decode_jpeg` with "Invalid JPEG data or crop window".
+`keras.utils.load_img`, stops with "image file is truncated", and TensorFlow's `decode_jpeg` with "Invalid JPEG data or crop
+window".
 
 How we know
 -----------

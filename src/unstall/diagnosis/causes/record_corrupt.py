@@ -84,6 +84,9 @@ _DAMAGED = re.compile(r"damaged$|cut off|checksum|empty")  # else it may be whol
 _IMAGES = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)"
 _OTHERS = r"\.(?:tfrecords?|record|np[yz]|h5|hdf5|keras|zip|gz|tar|pkl|pickle|parquet|pth?|ckpt|bin)"
 _DATA = rf"(?:{_IMAGES}|{_OTHERS})"
+# In quotes any path is whole. Without them a relative one may be the end of one with spaces: '/data/my photos/1.jpg'.
+_QUOTED = re.compile(rf"""(?P<quote>['"])(?P<path>[^'"\n]*{_DATA})(?P=quote)""")
+_ABSOLUTE = re.compile(rf"(?<![^\s:=(\[,;<])(?P<path>(?:[a-z][a-z0-9]*:/)?(?:/[\w.@%+-]+)+{_DATA})")
 _NODE = re.compile(r"\{\{node (?:\w+/)*(?P<node>\w+)\}\}")
 _DECODERS = ("Decode", "ParseExample", "ParseSingleExample")
 
@@ -155,7 +158,7 @@ class _Seen:
 def _file(journal: Journal, error: ErrorRaised, kind: str) -> _Seen | None:
     """None where it may be any: that a variable holds a path, or that a file is open, does not make it the one."""
     for text in texts(error):
-        named = re.search(rf"(?P<path>(?:/[\w.@%+-]+)+{_DATA})", text)
+        named = _QUOTED.search(text) or _ABSOLUTE.search(text)
         if named:
             return _Seen(named["path"])
     met = [file for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and re.search(f"{kind}$", file.path)]
