@@ -10,7 +10,8 @@ How we know
 A step takes much longer than the run's history allows. The stack shows a thread in a collective operation (of
 torch.distributed, gloo, NCCL, JAX or MPI) at the same place in every sample; or it waits in a step of TensorFlow while
 TensorFlow's collective threads are up, it is connected to other processes, and the program uses no CPU. Where the other
-processes run on this machine, their stacks show where they are instead; where the runs of several workers are read together
+processes run on this machine, their stacks show where they are instead (worker processes of a data loader or a pool are left
+out); where the runs of several workers are read together
 (`unstall diagnose RUN RUN…`), each one's own journal does.
 
 When this is wrong
