@@ -51,7 +51,7 @@ from unstall.journal.reader import Journal
 CAUSES = Path(__file__).parents[2] / "src" / "unstall" / "diagnosis" / "causes"
 # Steps of a loop of one's own in PyTorch or JAX are mostly not seen: that there was none is not known.
 QUOTES = re.compile(r"the error that ended|the program ended with|\w+Error: ")  # an error may speak of what it likes
-SPEAKS_OF_STEPS = re.compile(r"\b(?:steps?|epochs?|batch(?:es)?)\b")
+SPEAKS_OF_STEPS = re.compile(r"\b(?:steps?|epochs?|batch(?:es)?|training|trains)\b")
 CLAIMS_OF_STEPS = re.compile(r"before (?:its|the) first step|first step comes|without a single step")
 
 # Words that claim more than events show, and what it is that no event shows.
@@ -142,6 +142,10 @@ STALLS: dict[str, tuple[Event, ...]] = {
         thread(py(f"{STDLIB}/socket.py", "readinto"), py("loader.py", "fetch", 57), GENERATOR),
         main(py("train.py", "<module>", 3)),
     ),
+    "generator_blocked, in a loop": (
+        *three(main(py(f"{STDLIB}/socket.py", "readinto"), py("train.py", "rows", 9), py("train.py", "<module>", 11))),
+        source("train.py", 9, is_generator=True),
+    ),
     "callback_blocked": three(
         main(py(f"{STDLIB}/ssl.py", "read"), py("train.py", "tell", 9), CALLBACK, py("train.py", "main", 3))
     ),
@@ -214,7 +218,7 @@ def test_errors_of_loops_that_are_not_seen_are_told_without_steps(name: str) -> 
 @pytest.mark.parametrize("cause", STALLS)
 def test_stalls_of_loops_that_are_not_seen_are_told_without_steps(cause: str) -> None:
     said = said_of(stands_still(*STALLS[cause]))
-    assert cause in said
+    assert cause.partition(",")[0] in said
     check(said)
 
 

@@ -26,7 +26,7 @@ def fit(epochs: int | None = 5, steps_per_epoch: int | None = 100) -> FitBegan:
 def test_found_with_the_steps_made_and_asked_for() -> None:
     verdict = dataset_exhausted.examine(journal(started(), SOURCE, fit(), steps(0, 129, at=19), WARNED))
     assert isinstance(verdict, Found)
-    assert "130 steps have been made so far, and 500 were asked for" in verdict.summary
+    assert "130 steps have been made, and 500 were asked for" in verdict.summary
     assert verdict.where == "train.py:30"
 
 

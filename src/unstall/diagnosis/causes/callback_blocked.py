@@ -67,7 +67,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) ->
     folder = program_folder(journal)
     place = where(frames[0], folder)
     count = len(still.samples)
-    claim = f"the thread that trains stands in {frames[0]['function']} at {place} ({count} of {count} samples)"
+    claim = f"the thread that calls it stands in {frames[0]['function']} at {place} ({count} of {count} samples)"
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT else Certainty.LIKELY,
         summary=f"Your callback has not come back from {frames[-1]['function']}. It {waiting(still)} in "

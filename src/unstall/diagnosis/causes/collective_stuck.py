@@ -10,7 +10,8 @@ How we know
 A step takes much longer than the run's history allows. The stack shows a thread in a collective operation (of
 torch.distributed, gloo, NCCL, JAX or MPI) at the same place in every sample; or it waits in a step of TensorFlow while
 TensorFlow's collective threads are up, it is connected to other processes, and the program uses no CPU. Where the other
-processes run on this machine, their stacks show where they are instead; where the runs of several workers are read together
+processes run on this machine, their stacks show where they are instead (worker processes of a data loader or a pool are left
+out); where the runs of several workers are read together
 (`unstall diagnose RUN RUN…`), each one's own journal does.
 
 When this is wrong
@@ -130,7 +131,7 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
     evidence += [*([idle] if idle else []), stall.lateness()]
     who = clusters.who(journal)
     lacking = "and one does not" if absent else "and which has not come to its end"
-    summary = f"The training waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
+    summary = f"The program waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
         summary + tale + who,

@@ -8,8 +8,8 @@ its batches by `next(iterator)`, for a number of steps, ends with an error.
 
 How we know
 -----------
-Keras itself said that the input ran out of data, and fewer steps were made than asked for. Or the error that ended the
-program is that of an iterator of the framework: end of sequence, StopIteration.
+Keras itself said that the input ran out of data, outside of a validation, and fewer steps were made than asked for. Or the
+error that ended the program is that of an iterator of the framework: end of sequence, StopIteration.
 
 When this is wrong
 ------------------
@@ -114,7 +114,7 @@ def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[S
     file, _, line = (fit.where or "").rpartition(":")
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"{kind} ran out of data: {made:,} steps have been made so far, and {asked:,} were asked for "
+        summary=f"{kind} ran out of data: {made:,} steps have been made, and {asked:,} were asked for "
         f"({fit.steps_per_epoch:,} in each of {fit.epochs} epochs), {100 * made / asked:.0f} %.",
         evidence=(
             Evidence(f"Keras said: {warned.message.split(';')[0].strip()}", None, None, (warned,)),

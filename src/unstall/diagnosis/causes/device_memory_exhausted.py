@@ -51,7 +51,7 @@ def examine(journal: Journal) -> Verdict:
         evidence.append(Evidence(f"{counted(made, 'step')} fitted before it", made, None, (short.told.error,)))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The card has too little memory for this training: {asked}{free}.{steps_in_words(made)}",
+        summary=f"The card has too little memory for this program: {asked}{free}.{steps_in_words(made)}",
         evidence=tuple(evidence),
         do=(
             "make the batch or the images smaller, or accumulate gradients over smaller batches",

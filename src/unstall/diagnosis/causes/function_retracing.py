@@ -1,4 +1,4 @@
-"""A compiled function is traced again at nearly every call, and the tracing takes the time.
+"""A compiled function is traced again and again, and the tracing takes the time.
 
 What it is
 ----------
