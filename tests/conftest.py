@@ -38,6 +38,8 @@ def no_probe_stays() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def journals_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def journals_are_written_at_once() -> Iterator[None]:
     """By a writer of the test's own process: on a busy machine a slow write would move the next ones into a thread."""
-    monkeypatch.setattr("unstall.journal.writer.SLOW_WRITE_S", 60.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unstall.journal.writer.SLOW_WRITE_S", 60.0)
+        yield

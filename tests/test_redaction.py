@@ -40,6 +40,8 @@ SECRETS = [
     ("ValueError: password=hunter2", "hunter2"),
     ("config: db: password: hunter2", "hunter2"),
     ("password=hunter2,host=x", "hunter2"),
+    ("my.secret:12345678", "12345678"),
+    ("secret.py: hunter2", "hunter2"),
     ("connect(user='me', password='hun ter2, x')", "ter2"),
     ('api_key: "abc"', "abc"),
     ('{"client_secret": "x17y"}', "x17y"),
@@ -74,6 +76,7 @@ EVIDENCE = [
     "signature: (TensorSpec(shape=(None, 224), dtype=tf.float32, name='x'),)", "input_signature=[TensorSpec]", "num_keypoints: 17",
     "first pass: resnet50x2", "forward_pass=resnet50v2b3", "http://localhost:6006/?token_count=12345678", "user@example.com",
     "2026-11-15T17:14:00+00:00", "gs://bucket-of-mine/detector/checkpoints/ckpt-00120000",
+    "RuntimeError, at secret.py:14", "at /home/me/models/password_reset.py:120:7: error", "credentials.ipynb:3.",
     "Input to reshape is a tensor with 12544 values, but the requested shape has 25088 [Op:Reshape]",
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from unstall.redaction import MASK, redact_text
+from unstall.redaction import MASK, is_line_of_file, redact_text
 
 LONGEST_VALUE = 2000
 MOST_VARIABLES = 400
@@ -90,7 +90,7 @@ def masked(text: str) -> str:
 
 
 def _without_value(found: re.Match[str]) -> str:
-    is_secret = speaks_of_secret(found["name"])
+    is_secret = speaks_of_secret(found["name"]) and not is_line_of_file(found["name"], found["between"], found["value"])
     return f"{found['name']}{found['between']}{MASK}" if is_secret else found[0]
 
 

@@ -98,6 +98,8 @@ _OPAQUE = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/=_-]{32,}(?![A-Za-z0-9_
 _SEPARATED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "+/=_-")}  # quicker than to search
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _PATH = re.compile(r"[~.]{0,2}/[\w.]")
+_SOURCE_FILE = re.compile(r"[\w-]\.(?:pyx?|ipynb|cc|cpp|cu|c|h|hpp|rs|sh)\Z")
+_LINE_NUMBER = re.compile(r"\d{1,7}(?::\d{1,7})?[.:]?")
 
 
 # --- plain data ---
@@ -328,6 +330,11 @@ def _has_digit_or_capital(text: str) -> bool:
     return any(sign.isdigit() for sign in text) and any(sign.isupper() for sign in text)
 
 
+def is_line_of_file(name: str, between: str, value: str) -> bool:
+    """`secret.py:14`: where something happened, which is the evidence that a message is written for."""
+    return between == ":" and _SOURCE_FILE.search(name) is not None and _LINE_NUMBER.fullmatch(value) is not None
+
+
 # --- replacing ---
 
 
@@ -373,6 +380,8 @@ def _without_values(text: str) -> str:
             continue
         said = (value["plain"] or value["quoted"] or "").strip("\\")
         is_compared = "==" in found["between"] or "!=" in found["between"]
+        if is_line_of_file(name, found["between"], said):
+            continue
         if said and _is_secret(name, said) and not (is_compared and len(said) < MIN_VALUE):
             pieces += [text[done:at], value["open"] or "", MASK]
             done = value.end()

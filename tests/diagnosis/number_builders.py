@@ -109,3 +109,8 @@ def falling(first: float = 2.3) -> list[Event]:
 def run(*events: Event | list[Event], **of_fit: Any) -> Journal:
     flat = [event for part in events for event in (part if isinstance(part, list) else [part])]
     return journal(started(), inside(), fit(**of_fit), *flat)
+
+
+def leap_of(ratio: float, rate: float = 0.01) -> WeightsSampled:
+    """A first update that changed a kernel by so many times its own size."""
+    return weights(2, 1, weight(rms=0.1 * max(1.0, ratio), step=0.1 * ratio), rate=rate, window=1)

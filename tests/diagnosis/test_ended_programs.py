@@ -17,7 +17,7 @@ def test_an_error_inside_tensorflow_is_told_by_its_innermost_sentence_and_line(t
         'import tensorflow as tf\n\n\ndef parse(number):\n    return number + "text"\n\n\ntf.data.Dataset.range(3).map(parse)\n',
     )
     said = no_verdict(story)
-    assert said.startswith("no cause was found for this end: TypeError: Input 'y' of 'AddV2' Op has type string")
+    assert said.startswith("cannot tell why it failed: TypeError: Input 'y' of 'AddV2' Op has type string")
     assert said.endswith("argument 'x', at train.py:5")
     assert story["failure"]["text"].startswith("in user code:")
 
@@ -45,7 +45,7 @@ if __name__ == "__main__":
         pass
 """,
     )
-    assert no_verdict(story) == "no cause was found for this end: LookupError: row 5 has no label, at train.py:10"
+    assert no_verdict(story) == "cannot tell why it failed: LookupError: row 5 has no label, at train.py:10"
 
 
 PICTURES = """\

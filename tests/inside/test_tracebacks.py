@@ -299,3 +299,27 @@ def test_a_hook_at_the_very_end_of_the_stack(tmp_path: Path, own_home: Path) -> 
         """),
     )
     assert run_watched(program) == run_bare(program)
+
+
+INTERRUPTED_TWICE = """
+import os, signal, threading
+import torch
+
+start = threading.Thread.start
+
+def interrupted(thread):  # Ctrl-C is pressed again while Unstall writes down the first
+    if thread.name.startswith("unstall-files"):
+        signal.raise_signal(signal.SIGINT)
+    start(thread)
+
+threading.Thread.start = interrupted
+signal.raise_signal(signal.SIGINT)
+"""
+
+
+@pytest.mark.torch
+def test_a_second_interrupt_while_the_first_is_written_down(tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, INTERRUPTED_TWICE)
+    bare, watched = run_bare(program), run_watched(program)
+    assert b"KeyboardInterrupt" in bare.err
+    assert watched == bare

@@ -74,6 +74,16 @@ def test_a_full_disk_ends_no_training(small_disk: Path, tmp_path: Path) -> None:
     assert not list(small_disk.glob("*/pulse-*"))
 
 
+def test_it_is_said_that_nothing_could_be_written_and_not_that_nothing_happened(small_disk: Path, tmp_path: Path) -> None:
+    program = write(tmp_path, LOOP.format(before="", step=""))
+    with_room = run_watched(program, env={"UNSTALL_HOME": str(tmp_path / "home"), "COLUMNS": "300"}, options=())
+    fill(small_disk)
+    without = run_watched(program, env={"UNSTALL_HOME": str(small_disk), "COLUMNS": "300"}, options=())
+    assert b"could not be written" not in with_room.err
+    assert b"could not be written to the run folder (No space left on device)" in without.err
+    assert b"loaded no framework" not in without.err and b"no training was seen" not in without.err
+
+
 def test_a_disk_that_fills_up_under_a_training_ends_none(small_disk: Path, tmp_path: Path) -> None:
     program = write(tmp_path, LOOP.format(before=FILL.format(disk=str(small_disk)), step="fill() if batch == 1 else None"))
     watched = run_watched(program, env={"UNSTALL_HOME": str(small_disk)})

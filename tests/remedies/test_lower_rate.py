@@ -45,6 +45,7 @@ def not_finite(*events: Event, times: int = 0) -> Plan:
 def test_losses_that_are_not_finite_go_back_to_before_they_rose() -> None:
     planned = not_finite(*losses(5, 4, 3, 3, 3, 3, 60, 900, 1e9, None))
     assert (planned.change, planned.from_step) == ({"rate": 0.3}, 55)
+    assert planned.why.endswith("at step 55 on: before the loss rose.")
     assert planned.verify.loss_below == 9.0
 
 
@@ -53,7 +54,9 @@ def test_losses_that_rose_before_the_oldest_checkpoint_begin_again() -> None:
 
 
 def test_losses_that_were_well_until_they_were_not_finite_leave_the_newest_checkpoint_good() -> None:
-    assert not_finite(*losses(5, 4, 3, 3, 3, 3, 3, 3, 3, 3)).from_step == 80
+    planned = not_finite(*losses(5, 4, 3, 3, 3, 3, 3, 3, 3, 3))
+    assert planned.from_step == 80
+    assert planned.why.endswith("at step 80 on: before the fault in step 100.")  # the loss has not risen
     assert not_finite().from_step == 80  # nothing was told of them
 
 

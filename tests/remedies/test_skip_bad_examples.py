@@ -15,6 +15,7 @@ def test_examples_that_come_back_in_bad_batches_are_left_out() -> None:
     planned = plan(fault(Kind.NOT_FINITE, began(), *events))
     assert planned is not None
     assert (planned.verb, planned.change) == (Verb.SKIP, {"skip_examples": [2]})
+    assert planned.why == "The same examples are in several of the batches that are not finite: 2 are left out."
 
 
 def test_those_left_out_before_stay_so() -> None:
@@ -28,6 +29,7 @@ def test_bad_batches_that_stand_alone_among_good_ones_are_left_out_whole() -> No
     planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(5, 6)))
     assert planned is not None
     assert planned.change == {"skip_examples": [1, 2, 5, 6]}
+    assert planned.why.startswith("The batches that are not finite stand alone among good ones")
 
 
 def test_bad_batches_one_after_the_other_are_not_the_examples_doing() -> None:

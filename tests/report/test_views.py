@@ -59,10 +59,10 @@ def test_no_verdict_is_said_in_words() -> None:
     assert "nothing wrong in what could be seen" in shown(story())
     assert "nothing wrong in what could be seen (steps, CPU)" in shown(story(seen=["steps", "CPU"]))
     assert "cannot tell: no training step was seen" in shown(story(outcome="unknown", reason="no training step was seen"))
-    assert "no cause was found for this end" in shown(story(state="failed"))
+    assert "cannot tell why it failed" in shown(story(state="failed"))
     error = {"kind": "KeyError", "message": "'image'", "where": "data.py:12"}
     said = shown(story(state="failed", failure=error))
-    assert "no cause was found for this end: KeyError: 'image', at data.py:12" in " ".join(said.split())
+    assert "cannot tell why it failed: KeyError: 'image', at data.py:12" in " ".join(said.split())
 
 
 def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
@@ -71,7 +71,7 @@ def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
     said = shown(story(state="failed", failure=refused, unknown=unseen))
     assert "verdict   refused: validation: no class" in said and "not seen" not in said
     of_others = {**refused, "kind": "shop.errors.WrongInput"}
-    assert "no cause was found for this end" in shown(story(state="failed", failure=of_others))
+    assert "cannot tell why it failed" in shown(story(state="failed", failure=of_others))
     given_up = {"cause": "loss_diverged", "happened": "The loss rose for good."}
     assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", given_up=given_up))
 

@@ -142,3 +142,11 @@ def test_another_users_process_is_refused_with_the_owner_and_the_cure(standing: 
     assert done.returncode == 4, done.stderr
     assert "belongs to user 0" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_secrets_of_the_process_are_not_told_though_they_are_not_in_our_environment(tmp_path: Path) -> None:
+    secret = "plain8Words4Secret"
+    with running(["env", f"SERVICE_TOKEN={secret}", sys.executable, str(write(tmp_path, ASLEEP)), "--run-name", secret]) as pid:
+        story = attach(pid)
+    assert story["command"][-2] == "--run-name"
+    assert secret not in json.dumps(story)

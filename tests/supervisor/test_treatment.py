@@ -17,12 +17,13 @@ from unstall.journal.events import (
     OthersMissed,
     ProcessEnded,
     RunStarted,
+    StallBegan,
     UpdateSkipped,
 )
 from unstall.journal.reader import Journal
 from unstall.plans import Fault, Kind, Plan
 from unstall.settings import GIB, Settings
-from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.treatment import NoHelp, Patient, fault_of, made_in_vain, stuck, treat
 
 NOTHING = diagnose(Journal())
 
@@ -100,8 +101,18 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Eve
     lost, killed = (_of_four(Journal(told), **how) for how in ({"exit_code": 79}, {"signal": signal.SIGABRT}))
     assert lost.kind is killed.kind is Kind.DIED
     assert lost.happened.startswith("Worker 1 of 4 lost") and lost.happened.endswith(words)
-    assert killed.happened.startswith("Worker 1 of 4 was ended by its framework in step 7, as ")
-    assert killed.happened.endswith(words.rpartition(": ")[2]) or "as when another is gone" in killed.happened
+    assert killed.happened.startswith("Worker 1 of 4 was ended by SIGABRT in step 7")
+    assert (
+        killed.happened.endswith(words.rpartition(": ")[2])
+        or "as frameworks end a worker when another is gone" in killed.happened
+    )
+
+
+@pytest.mark.parametrize(("phase", "what"), [("train", "steps"), ("save", "saves"), ("validate", "steps of validation")])
+def test_a_stall_is_compared_with_what_took_its_time_before(phase: str, what: str) -> None:
+    stall = StallBegan(at=T0, phase=phase, step=7, since=T0 - 30, usual_s=0.5)
+    fault = stuck(Patient(Settings(), Journal()), stall, 7, 30.0, None)
+    assert fault.happened == f"The training stood still for 30 s in step 7, where {what} took 0.5 s."
 
 
 def _of_four(journal: Journal, **how: Any) -> Fault:

@@ -219,9 +219,48 @@ def test_a_run_that_ended_well_has_no_list_of_threads(tmp_path: Path) -> None:
     assert "where" not in done.stderr
 
 
+LOOP = """
+import itertools, os, sys, time, unstall
+
+def work():
+    time.sleep(0.05)
+
+with unstall.watch() as run:
+    for step in run.steps(itertools.count()):
+        work()
+        if os.path.exists("stop"):
+            os._exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("code", [3, 0])
+def test_a_run_that_failed_while_it_moved_is_told_where_it_was_seen_last(tmp_path: Path, code: int) -> None:
+    write(tmp_path, LOOP)
+    command = [*UNSTALL, "run", "--json", "story.json", "--", sys.executable, "program.py", str(code)]
+    environment = {**os.environ, "COLUMNS": "200", "UNSTALL_HOME": str(tmp_path / "home")}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not any(
+        "StackSampled" in path.read_text() for path in (tmp_path / "home").glob("*/events-watcher*")
+    ):
+        time.sleep(0.2)
+    (tmp_path / "stop").touch()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    story = json.loads((tmp_path / "story.json").read_text())
+    assert story["verdicts"] == []
+    if code == 0:  # all went well: nobody asks where it was
+        assert story["threads"] == [] and "before the end" not in said
+        return
+    main = row_of(story, "MainThread")
+    assert re.fullmatch(r"program\.py:\d+", main["where"]) and main["yours"] and main["before_end_s"] >= 0
+    assert re.search(r"where +MainThread (ran|waited) at program\.py:\d+ in \S+.*, .* s before the end", said), said
+
+
 def test_many_threads_are_counted_and_not_all_listed() -> None:
     row = {"name": "T", "state": "waits", "where": "a.py:1", "function": "f", "samples": 3, "of": 3, "call": None, "on": None}
     rows = [{**row, "main": index == 0, "yours": True, "for_s": None} for index in range(20)]
     assert len(lines(rows)) == 7
     assert lines(rows)[-1] == "14 more threads: unstall attach --dump"
+    assert lines(rows, is_over=True)[-1] == "14 more threads: story.json in the run folder"
     assert lines([]) == []

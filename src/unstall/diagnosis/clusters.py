@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from unstall.diagnosis.stacks import is_native, is_user_file
 from unstall.diagnosis.stalls import Stall, Still
@@ -107,6 +108,19 @@ def calls_collective(thread: ThreadStack) -> str | None:
     return None
 
 
+def operation(thread: ThreadStack) -> str | None:
+    """The collective function that the program's own code has called, where the stack shows it: all_reduce, barrier."""
+    called: str | None = None
+    for frame in thread["frames"]:
+        if is_native(frame):
+            continue
+        if is_user_file(frame["file"]):
+            return called
+        if any(part in frame["file"] for part, _ in _COLLECTIVE_FILES):
+            called = frame["function"].rsplit(".", 1)[-1]
+    return called
+
+
 def _runs_jax(thread: ThreadStack) -> bool:
     """It waits for a computation of JAX: in JAX's own code, or in its library called straight from the user's."""
     for frame in thread["frames"]:
@@ -159,6 +173,11 @@ def who(journal: Journal) -> str:
     )
 
 
+def is_number(address: str) -> bool:
+    """Whether an address is given by its numbers: 10.0.0.1:2222, [::1]:2222."""
+    return re.fullmatch(r"(\d+\.){3}\d+:\d+|\[[\da-fA-F:]+\]:\d+", address) is not None
+
+
 def tf_workers(cluster: ClusterSeen) -> list[str]:
     """The addresses that TF_CONFIG lists."""
     try:
@@ -166,3 +185,13 @@ def tf_workers(cluster: ClusterSeen) -> list[str]:
         return [str(address) for addresses in told.values() for address in addresses]
     except (ValueError, AttributeError, TypeError):
         return []
+
+
+def tf_others(cluster: ClusterSeen) -> list[str]:
+    """The same without the process's own; none where TF_CONFIG does not say which that is."""
+    try:
+        told = json.loads(cluster.variables.get("TF_CONFIG", ""))
+        own = str(told["cluster"][told["task"]["type"]][int(told["task"]["index"])])
+    except (ValueError, AttributeError, TypeError, LookupError):
+        return []
+    return [address for address in tf_workers(cluster) if address != own]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from unstall.diagnosis.loops import not_inside
 from unstall.diagnosis.messages import Said, innermost, named_places
 from unstall.diagnosis.pipelines import short
@@ -12,6 +14,8 @@ from unstall.journal.reader import Journal
 from unstall.report.counted import counted
 
 JUST_BEFORE_S = 5.0
+MOST_LETTERS = 240  # of a line of an error
+_KIND = re.compile(r"[\w.]*(?:Error|Exception|BadZipFile)")
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
 
 
@@ -95,6 +99,21 @@ def of_unread_image(
         do=do,
         where=short(image.where, folder) or user_line(error, folder),
     )
+
+
+def line_of(text: str, match: re.Match[str]) -> str:
+    """The line of a text in which something was found, without what the framework puts around."""
+    line = text[: match.end()].rpartition("\n")[2] + text[match.end() :].partition("\n")[0]
+    kind, colon, message = line.strip().partition(": ")
+    is_kind = bool(colon) and _KIND.fullmatch(kind) is not None
+    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MOST_LETTERS]
+
+
+def telling_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:
+    """The innermost sentence of an error where that says what is looked for; else the line of its message that does."""
+    inner = said(error).line
+    match = pattern.search(error.message)
+    return inner if match is None or pattern.search(inner) else line_of(error.message, match)
 
 
 def first_line(text: str) -> str:

@@ -41,7 +41,8 @@ class Fed:
     def bad(self) -> str:
         """How many numbers are no numbers, in words."""
         verb = "is" if self.not_finite == 1 else "are"
-        return f"{self.not_finite:,} of the numbers looked at in the {self.label} {verb} not finite"
+        least = "at least " if self.bad_row is not None else ""  # the search for a row ends at the first
+        return f"{least}{self.not_finite:,} of the numbers looked at in the {self.label} {verb} not finite"
 
     def add(self, facts: dict[str, Any], event: BatchSampled) -> None:
         self.events = [*self.events[:4], event]
@@ -57,7 +58,7 @@ class Fed:
             self.highest = sorted(set(self.highest) | set(facts.get("highest", [])))[-12:]
         if facts.get("not_finite"):
             self.not_finite += int(facts["not_finite"])
-            self.bad_row = facts.get("first_bad_row", self.bad_row)
+            self.bad_row = facts.get("first_bad_row") if self.bad_row is None else self.bad_row
             self.bad_batch = event.facts.get("batch") if self.bad_batch is None else self.bad_batch
             self.events = [event, *self.events[:4]]
         boxes = facts.get("boxes") or {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Unknown
-from unstall.journal.events import FitBegan, LoopSeen, ProbeFailed, ProgramStarted, RunStarted, StepsEnded
+from unstall.journal.events import EventsLost, FitBegan, LoopSeen, ProbeFailed, ProgramStarted, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
 
 PROBE_FAILED = "the probe failed to start"
@@ -14,7 +14,7 @@ def not_inside(journal: Journal) -> Unknown | None:
     """For causes that only the probe can see."""
     if journal.first(ProgramStarted) is not None:
         return None
-    failed = probe_failure(journal)
+    failed = probe_failure(journal) or journal_refused(journal)
     if failed is not None:
         return failed
     begun = journal.first(RunStarted)
@@ -30,6 +30,15 @@ def probe_failure(journal: Journal) -> Unknown | None:
         return None
     missing = f"{PROBE_FAILED}: {failed.error}; only what can be seen from outside was watched"
     return Unknown(missing, "correct what the error says, and start the program again")
+
+
+def journal_refused(journal: Journal) -> Unknown | None:
+    """That events could not be written: then those of the program, which nobody has read, say nothing by their absence."""
+    lost = journal.last(EventsLost)
+    if lost is None:
+        return None
+    missing = f"events could not be written to the run folder ({lost.why}); only what can be seen from outside was watched"
+    return Unknown(missing, "make room where the runs are kept, or set UNSTALL_HOME to another folder")
 
 
 def facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:

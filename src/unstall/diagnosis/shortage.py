@@ -118,9 +118,12 @@ def _computes_on_device(journal: Journal) -> bool:
 
 
 def _telling_line(told: str) -> str:
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
-    telling = next((line for line in lines if _says_memory(line)), lines[0] if lines else told)
-    return first_line(telling) if telling is lines[0] else innermost("", telling).message
+    """The line that speaks of memory by itself: the kind of the error may say so above a line that does not."""
+    first, *others = [line.strip() for line in told.splitlines() if line.strip()] or [told]
+    if _says_memory(first.partition(": ")[2]):
+        return first_line(first)
+    other = next((line for line in others if _says_memory(line)), None)
+    return innermost("", other).message if other is not None else first_line(first)
 
 
 def asked_bytes(text: str) -> int | None:

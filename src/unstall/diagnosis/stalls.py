@@ -31,6 +31,7 @@ from unstall.journal.reader import Journal
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
 LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
 LOOKED_AT = 3
+LASTED = {"save": "saves", "validate": "steps of validation", "predict": "steps of prediction"}  # else steps of training
 LEAVING = frozenset({"KeyboardInterrupt", "SystemExit"})  # by which a program is left where it stands: no error of its own
 
 
@@ -118,7 +119,8 @@ class Stall:
         usual = self.began.usual_s
         if usual:
             times = f"{self.seconds / usual:,.0f} times as long"
-            claim = f"steps before took {_seconds(usual)}; this one {_seconds(self.seconds)}, {times}"
+            what = LASTED.get(self.began.phase, "steps")
+            claim = f"{what} before took {_seconds(usual)}; this one {_seconds(self.seconds)}, {times}"
         else:
             claim = f"nothing has moved for {_seconds(self.seconds)}"
         return Evidence(claim, self.seconds, self.began.limit_s, (self.began,))

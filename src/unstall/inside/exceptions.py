@@ -88,12 +88,10 @@ def _hook_errors(probe: Probe) -> None:
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
-            probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
-            probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
-            probe.shield.call("modules", loaded.tell_once, probe)
-            probe.shield.call("files", files_met.tell, probe, traceback)
-            probe.shield.call("batch at the error", error_batch.tell, probe, traceback)
-            probe.shield.call("device memory", device_facts.tell_memory, probe)
+            try:
+                _tell_error(probe, kind, error, traceback)
+            except KeyboardInterrupt:  # Ctrl-C again: the program is ending already, and alone it would print its error now
+                pass
         try:
             clean = without_ours(traceback)
             error.__traceback__ = clean
@@ -102,6 +100,15 @@ def _hook_errors(probe: Probe) -> None:
         before(kind, error, clean)
 
     sys.excepthook = excepthook
+
+
+def _tell_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+    probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
+    probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
+    probe.shield.call("modules", loaded.tell_once, probe)
+    probe.shield.call("files", files_met.tell, probe, traceback)
+    probe.shield.call("batch at the error", error_batch.tell, probe, traceback)
+    probe.shield.call("device memory", device_facts.tell_memory, probe)
 
 
 def _hook_thread_errors(probe: Probe) -> None:

@@ -85,7 +85,7 @@ class JournalWriter:
         self._identity: Optional[tuple[int, int]] = None
         self._lock = threading.Lock()
         self._lost = 0
-        self._lost_why = ""
+        self.lost_why = ""
         self._retry_at = 0.0
         self._queue: Optional[deque[tuple[Event, bytes]]] = None
         self._wake = threading.Event()
@@ -133,7 +133,7 @@ class JournalWriter:
     def _put(self, event: Event, line: bytes) -> None:
         began = time.monotonic()
         if began < self._retry_at:
-            self._lose(event, self._lost_why)
+            self._lose(event, self.lost_why)
             return
         try:
             if self._file is None or identity(self._file) != self._identity:
@@ -141,7 +141,7 @@ class JournalWriter:
             elif is_removed(self._file) and self.path.parent.is_dir() and not self.path.exists():
                 self._bring_back(self._file)  # some file systems count no names at all: there the path tells that it is there
             if self._lost:
-                notice = encode(EventsLost(at=time.time(), count=self._lost, why=self._lost_why))
+                notice = encode(EventsLost(at=time.time(), count=self._lost, why=self.lost_why))
                 self._write_whole(notice)
                 self._lost = 0
             self._write_whole(line)
@@ -185,7 +185,7 @@ class JournalWriter:
 
     def _lose(self, event: Event, why: str) -> None:
         self._lost += 1
-        self._lost_why = why
+        self.lost_why = why
         if self._kept is not None:
             self._kept.append(event)
 

@@ -49,7 +49,10 @@ def plan(found: Fault) -> Plan | None:
         del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
     good = further_back[min(times, len(further_back) - 1)]
     where = f"from the checkpoint at step {good:,} on" if good else "from the beginning"
-    what = "before the loss rose" if good <= since else "the oldest that there is"
+    before = (
+        "before the loss rose" if found.kind == Kind.DIVERGED or has_risen(found) else f"before the fault in step {found.step:,}"
+    )
+    what = before if good <= since else "the oldest that there is"
     why = f"The rate becomes {rate:g}, {where}: {what}."
     return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
 

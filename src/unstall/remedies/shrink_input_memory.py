@@ -43,7 +43,7 @@ def plan(found: Fault) -> Plan | None:
         "ahead_bytes": f"{change.get('ahead_bytes', 0) / MIB:.0f} MiB of batches are made ahead",
         "input_threads": f"threads that decode: {change.get('input_threads')}",
     }
-    why = "Host memory did not suffice: " + ", ".join(parts[name] for name in change) + "."
+    why = "To use less host memory: " + ", ".join(parts[name] for name in change) + "."
     return plan_for(found, __name__, Verb.CHANGE, change, why, Sign(past_step=found.step))
 
 

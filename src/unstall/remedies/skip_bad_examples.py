@@ -50,16 +50,29 @@ def plan(found: Fault) -> Plan | None:
         __name__,
         Verb.SKIP,
         {"skip_examples": sorted(known | rows)},
-        f"The same examples are in the batches that are not finite, or these stand alone among good ones: {named} are left out.",
+        f"{_shown_by(found.journal.of(UpdateSkipped))}: {named} are left out.",
         Sign(past_step=found.step),
     )
 
 
+def _shown_by(skipped: list[UpdateSkipped]) -> str:
+    if _often(skipped):
+        return "The same examples are in several of the batches that are not finite"
+    return "The batches that are not finite stand alone among good ones, and all their examples are suspected"
+
+
+def _often(skipped: list[UpdateSkipped]) -> set[int]:
+    return {row for row, count in _counted(skipped).items() if count >= OFTEN}
+
+
+def _counted(skipped: list[UpdateSkipped]) -> Counter[int]:
+    return Counter(row for event in skipped for row in set(event.rows) if row >= 0)
+
+
 def suspected(skipped: list[UpdateSkipped]) -> set[int]:
     """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again."""
-    counted = Counter(row for event in skipped for row in set(event.rows) if row >= 0)
-    often = {row for row, count in counted.items() if count >= OFTEN}
+    often = _often(skipped)
     if often:
         return often
     stand_alone = bool(skipped) and max(event.in_a_row for event in skipped) <= ALONE
-    return set(counted) if stand_alone else set()
+    return set(_counted(skipped)) if stand_alone else set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.loops import probe_failure
+from unstall.diagnosis.loops import journal_refused, probe_failure
 from unstall.errors import CANNOT_TELL, VERDICT_FOUND, WrongInput
 from unstall.journal.events import (
     DeviceSampled,
@@ -37,6 +37,7 @@ UNEXPLAINED = {
     "unknown": "nothing says how it is",
     "idle": "nothing says whether the program waits on purpose",
 }
+QUESTIONS = {"stuck": "why it is stuck", "failed": "why it failed", "killed": "why it was killed"}  # what cannot be told then
 _TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
 
@@ -105,7 +106,9 @@ def _not_seen_inside(journal: Journal) -> str | None:
         return None
     if journal.last(ProgramStarted) is not None:
         return "no training step was seen"
-    return "no training was seen" if probe_failure(journal) is None else "the probe inside the program did not run"
+    if probe_failure(journal) is not None:
+        return "the probe inside the program did not run"
+    return "no training was seen" if journal_refused(journal) is None else "what the program told could not be written"
 
 
 def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
@@ -115,7 +118,7 @@ def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
         return [_row(refused.missing, refused.cure)]
     if reason is None or reason != _not_seen_inside(journal):
         return []
-    failed = probe_failure(journal)
+    failed = probe_failure(journal) or journal_refused(journal)
     if journal.last(ProgramStarted) is None and failed is not None:
         return [_row(failed.missing, failed.cure)]
     if journal.last(ProgramStarted) is None:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from unstall.redaction import redact_text
 from unstall.report.counted import counted
-from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, UNEXPLAINED, UNKNOWN, known_end
+from unstall.report.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -82,7 +82,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
         table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
-    for index, line in enumerate(lines([] if story["verdicts"] else story.get("threads") or [])):
+    for index, line in enumerate(lines(_threads(story), is_over=bool(story.get("ended")))):
         table.add_row("where" if index == 0 else "", Text(line))
     for index, line in enumerate(damaged(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
@@ -95,6 +95,10 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     print_clean(out, table)
     for label, path in places(story) if summary else []:
         out.print(Text.assemble((f"{label:<8}", "dim"), f"  {path}"), soft_wrap=True)
+
+
+def _threads(story: dict[str, Any]) -> list[dict[str, Any]]:
+    return [] if story["verdicts"] else story.get("threads") or []
 
 
 def since_last_good(story: dict[str, Any]) -> list[str]:
@@ -117,14 +121,18 @@ def no_verdict(story: dict[str, Any]) -> str:
         return known
     seen = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
-        reason = story.get("reason") or UNEXPLAINED.get(story["state"], UNEXPLAINED["unknown"])
-        if story["state"] == "stuck":
-            reason = "; ".join([reason, *(f"thread {words}" for words in story.get("dead_threads") or [])])
-        told = failure_line(story.get("failure")) if story["state"] in {"failed", "killed"} else ""
-        if told:
-            return f"cannot tell: {reason}: {told}"
-        return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+        return _cannot_tell(story, seen)
     return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
+
+
+def _cannot_tell(story: dict[str, Any], seen: str) -> str:
+    state = story["state"]
+    if question := QUESTIONS.get(state):
+        dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
+        known = dead if state == "stuck" else failure_line(story.get("failure"))
+        return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
+    reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
+    return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 from unstall.diagnosis.stacks import is_native, main_thread, place, position, program_folder, python_frames, user_frames
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.standing import asleep_in, find, standing_s
-from unstall.journal.events import RunStarted, StackSampled, ThreadsSeen, ThreadStack
+from unstall.journal.events import ProcessEnded, RunStarted, StackSampled, ThreadsSeen, ThreadStack
 from unstall.journal.reader import Journal
 from unstall.report.text import duration
 
 MAX_LINES = 6
 LEAST_WAIT_S = 1.0  # that is worth its time
+SAME_LOOK_S = 2.0  # between a sample of the stacks and what the kernel says of the same threads
 # What a thread without Python may sit in that tells something; a futex or a poll is where idle ones always are.
 _TELLING_CALLS = frozenset(
     {"read", "pread64", "readv", "write", "open", "openat", "stat", "newfstatat", "flock", "fcntl", "fsync"}
@@ -27,8 +28,30 @@ _TELLING_CALLS = frozenset(
 
 
 def threads(journal: Journal) -> list[dict[str, Any]]:
-    """Of a process that was attached to, and of a program in a stall; the main thread first. Empty where no stack was seen."""
+    """Of a process that was attached to, of a program in a stall, and of one that ended badly as it was seen last; the main
+    thread first. Empty where no stack was seen."""
     samples, looks = _looked_at(journal)
+    if not samples:
+        return _seen_last(journal)
+    return _told(journal, samples, looks)
+
+
+def _seen_last(journal: Journal) -> list[dict[str, Any]]:
+    """Of a program that was ended, or ended with an error, while it moved: each process by its last sample, with its age."""
+    ended = journal.last(ProcessEnded)
+    if ended is None or (ended.signal is None and not ended.exit_code):
+        return []
+    last = {sample.pid: sample for sample in journal.of(StackSampled) if sample.threads}
+    rows = []
+    for sample in last.values():
+        looks = [look for look in journal.of(ThreadsSeen) if abs(look.at - sample.at) < SAME_LOOK_S]
+        rows += [
+            {**row, "for_s": None, "before_end_s": max(0.0, ended.at - sample.at)} for row in _told(journal, [sample], looks)
+        ]
+    return rows
+
+
+def _told(journal: Journal, samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
     by_pid: dict[int, list[StackSampled]] = {}
     for sample in samples:
         by_pid.setdefault(sample.pid, []).append(sample)
@@ -141,23 +164,30 @@ def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None)
 # --- in words ---
 
 
-def lines(rows: list[dict[str, Any]]) -> list[str]:
-    """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call."""
+def lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
+    """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call.
+    `is_over`: the program has ended, so nobody can attach to it any more."""
     shown = [row for row in rows if row["main"] or row["yours"] or row["state"] == "runs" or row["where"] is None]
     told = [sentence(row) for row in shown[:MAX_LINES]]
     left = len(rows) - len(told)
-    return [*told, f"{left} more thread{'s' if left > 1 else ''}: unstall attach --dump"] if left and told else told
+    where = "story.json in the run folder" if is_over else "unstall attach --dump"
+    return [*told, f"{left} more thread{'s' if left > 1 else ''}: {where}"] if left and told else told
 
 
 def sentence(row: dict[str, Any]) -> str:
     """MainThread waits at train.py:12 in load (4 of 4 samples), in the system call openat on /data/1.jpg, for 1 min 2 s"""
-    words = f"{row['name']} {row['state']}"
+    before_end_s = row.get("before_end_s")
+    state = row["state"] if before_end_s is None else {"runs": "ran", "waits": "waited"}[row["state"]]
+    words = f"{row['name']} {state}"
     if row["where"]:
-        words += f" at {row['where']} in {row['function']} ({row['samples']} of {row['of']} samples)"
+        words += f" at {row['where']} in {row['function']}"
+        words += f" ({row['samples']} of {row['of']} samples)" if before_end_s is None else ""
     else:
         words += f" (thread {row['id']}, which runs no Python)"
     if row["call"]:
         words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
+    if before_end_s is not None:
+        return f"{words}, {duration(before_end_s)} before the end"
     return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= LEAST_WAIT_S else "")
 
 

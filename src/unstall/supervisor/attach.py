@@ -23,6 +23,7 @@ from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed,
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.masking import masked_command
+from unstall.redaction import register_command, register_variables
 from unstall.report.story import tell
 from unstall.report.threads import stacks as told_stacks
 from unstall.report.threads import threads as told_threads
@@ -134,6 +135,8 @@ def _introduction(pid: int) -> RunStarted:
         folder = str(Path(f"/proc/{pid}/cwd").readlink())
     except OSError:
         command, folder = [], ""
+    register_variables(_variables(pid))  # before anything is told: the secrets of that process are not in our environment
+    register_command(command)
     return RunStarted(
         at=time.time(), mode="attach", command=masked_command(command), folder=folder, pid=pid, version=unstall.__version__
     )
@@ -205,14 +208,19 @@ def _phase(looks: list[Event]) -> str:
     return ""
 
 
+def _variables(pid: int) -> dict[str, str]:
+    """Its environment as it was given; empty where it may not be read."""
+    try:
+        parts = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return {os.fsdecode(name): os.fsdecode(value) for part in parts for name, sign, value in [part.partition(b"=")] if sign}
+
+
 def _runs(pid: int) -> list[RunFolder]:
     """The run folder of a process that is watched already."""
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
-    found = [part.partition(b"=")[2].decode() for part in variables if part.startswith(b"UNSTALL_RUN=")]
-    return [RunFolder(Path(path)) for path in found if Path(path).is_dir()]
+    path = _variables(pid).get("UNSTALL_RUN")
+    return [RunFolder(Path(path))] if path and Path(path).is_dir() else []
 
 
 def _history(pid: int) -> list[Event]:

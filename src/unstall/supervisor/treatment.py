@@ -10,6 +10,7 @@ from unstall import remedies
 from unstall.diagnosis.diagnose import Diagnosis
 from unstall.diagnosis.memory import room
 from unstall.diagnosis.messages import innermost
+from unstall.diagnosis.stalls import LASTED
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import (
     ErrorRaised,
@@ -116,11 +117,13 @@ def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> F
         )
     full = _fullness(patient.journal)
     if number in CRASHES and full is not None:
-        return patient.has(Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was full.", full)
+        return patient.has(
+            Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was nearly full.", full
+        )
     if number == signals.SIGABRT and not patient.is_alone:
         who = who_was_lost(patient.journal)
-        why = f", as {who}" if who else ", as when another is gone or cannot be reached"
-        return patient.has(Kind.DIED, step, f"{patient.name} was ended by its framework in step {step:,}{why}.", *told)
+        why = f"; {who}" if who else ", as frameworks end a worker when another is gone or cannot be reached"
+        return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}{why}.", *told)
     return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
 
 
@@ -153,8 +156,8 @@ def _not_finite(patient: Patient, step: int) -> Fault:
 def _diverged(patient: Patient, step: int) -> Fault:
     rose = patient.journal.last(LossDiverged)
     if rose is None:
-        return patient.has(Kind.DIVERGED, step, f"The loss has risen for good, seen in step {step:,}.")
-    happened = f"The loss rose for good: {_number(rose.usual_loss)} → {_number(rose.loss)} since step {rose.since_step:,}."
+        return patient.has(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
+    happened = f"The loss rose and stayed high: {_number(rose.usual_loss)} → {_number(rose.loss)} since step {rose.since_step:,}."
     return patient.has(Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps")
 
 
@@ -189,7 +192,8 @@ def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnos
 
 
 def stuck(patient: Patient, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
-    usual = f", where steps took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
+    lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
+    usual = f", where {lasted} took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
     what = "The training" if patient.is_alone else patient.name
     return patient.has(Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis))
 

@@ -15,6 +15,7 @@ from unstall.diagnosis.stalls import BUSY_CORES, ready_cores, was_interrupted
 from unstall.errors import attempt
 from unstall.journal.events import (
     Event,
+    EventsLost,
     FrameworkLoaded,
     HostSampled,
     ProbeFailed,
@@ -106,7 +107,10 @@ class Watch:
             self._writer.write(event)
 
     def read(self) -> None:
-        events = sorted([*self._tail.read(), *self._writer.take_lost()], key=lambda event: event.at)
+        lost = self._writer.take_lost()
+        if lost:  # the journal cannot say so itself while there is no room
+            lost.append(EventsLost(at=time.time(), count=len(lost), why=self._writer.lost_why))
+        events = sorted([*self._tail.read(), *lost], key=lambda event: event.at)
         self.journal.extend(since(events, self._since))
         self.journal.now = time.time()
         self.guarded("record", lambda: self._recorder.look(events))

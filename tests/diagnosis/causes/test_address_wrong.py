@@ -45,7 +45,10 @@ def test_found_for_a_port_at_which_nobody_listens() -> None:
     first = worker(0, "10.0.0.1:1234", listens("0.0.0.0:9999"))
     verdict = address_wrong.examine_crew(crew(first, worker(1, "10.0.0.1:1234")))
     assert isinstance(verdict, Found)
-    assert "Nobody listens at 10.0.0.1:1234: worker 0 listens at 0.0.0.0:9999, and not at port 1234" in verdict.summary
+    assert (
+        "10.0.0.1:1234 leads to no port at which that worker listens: worker 0 listens at 0.0.0.0:9999, and not at port 1234"
+        in verdict.summary
+    )
 
 
 def test_likely_for_an_address_of_another_machine() -> None:

@@ -30,7 +30,7 @@ def test_found_when_a_generator_gives_equal_arrays() -> None:
     verdict = examined(source="generator", starts=0, cardinality=None, holds="readings (6,400)")
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
-    assert "your generator gives equal arrays" in verdict.summary
+    assert "All 30 batches that were compared are equal: your generator gives the same arrays again" in verdict.summary
 
 
 def test_clear_when_batches_differ() -> None:

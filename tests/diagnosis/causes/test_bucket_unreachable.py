@@ -50,7 +50,7 @@ def test_found_in_a_training_of_our_own_with_the_bucket_and_the_cause() -> None:
             "tensorflow.python.framework.errors_impl.UnavailableError",
             "All 10 retry attempts failed. The last failure: libcurl code 6 meaning 'Couldn't resolve host name' reading gs://photos/a",
             "tensorflow/python/lib/io/file_io.py",
-            "gs://photos/a cannot be used: the service does not answer",
+            "gs://photos/a cannot be used: no answer came in time",
         ),
     ],
 )

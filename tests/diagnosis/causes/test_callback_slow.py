@@ -42,7 +42,7 @@ def test_found_where_it_computes_for_most_of_the_time() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN and verdict.effect is Effect.SLOWS and verdict.where == PLACE
     assert verdict.summary.startswith(
-        "Your callback Draw takes 67% of the training's time: 0.2 s after each batch, in which it computes."
+        "Your callback Draw takes about 67% of the training's time: 0.2 s after each batch, in which it computes."
     )
 
 

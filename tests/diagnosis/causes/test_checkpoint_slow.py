@@ -46,7 +46,7 @@ def test_says_what_was_written() -> None:
     hosts = [host(at, write_bytes_s=50e6) for at in range(12, 50)]
     verdict = checkpoint_slow.examine(journal(*training(period_s=4.0, save_s=3.0), *hosts))
     assert isinstance(verdict, Found)
-    assert any("MB are written for each" in evidence.claim for evidence in verdict.evidence)
+    assert any("MB from one save to the next" in evidence.claim for evidence in verdict.evidence)
 
 
 def test_clear_when_a_save_is_a_small_part_of_an_epoch() -> None:
@@ -85,7 +85,7 @@ def test_found_when_a_save_does_not_end() -> None:
     assert isinstance(verdict, Found)
     assert verdict.effect is Effect.STOPS
     assert verdict.where == "train.py:44"
-    assert "24 s ago" in verdict.summary
+    assert "Nothing has moved for 24 s" in verdict.summary
 
 
 def test_unknown_without_a_training() -> None:

@@ -141,13 +141,13 @@ def test_of_several_all_of_them_in_different_operations() -> None:
     verdict = collective_stuck.examine_crew(crew(member(0, waits()), member(1, stuck(*three(broadcasts)))))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
-    assert "They wait in different operations" in verdict.summary
+    assert "They wait in different operations (all_reduce, broadcast), so that none can end" in verdict.summary
 
 
 def test_of_several_all_at_one_line_or_one_without_a_run() -> None:
     same = collective_stuck.examine_crew(crew(member(0, waits()), member(1, waits())))
     assert isinstance(same, Found) and same.certainty is Certainty.LIKELY
-    assert "what they send does not arrive" in same.summary
+    assert "at the same line, and it does not end" in same.summary
     lacking = collective_stuck.examine_crew(crew(member(0, waits(), 3), member(2, waits(), 3)))
     assert isinstance(lacking, Found) and lacking.certainty is Certainty.LIKELY
     assert "of worker 1 there is no run to look at" in lacking.summary

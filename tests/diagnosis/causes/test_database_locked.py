@@ -52,7 +52,7 @@ def test_found_in_a_library_that_asks_for_the_program() -> None:
 
 def test_found_though_nobody_can_be_named() -> None:
     verdict = found(*three(inside(), native=True), *ASLEEP)
-    assert verdict.certainty is Certainty.LIKELY and "a SQLite file that another connection has locked" in verdict.summary
+    assert verdict.certainty is Certainty.LIKELY and "The program sleeps inside of SQLite" in verdict.summary
 
 
 def test_a_second_connection_of_the_same_process_is_said() -> None:

@@ -1,8 +1,12 @@
 """dataset_exhausted: the input ended before the steps that were asked for."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.diagnosis.builders import FOLDER, T0, journal, started, steps
+from tests.diagnosis.ended import ended
 from unstall.diagnosis.causes import dataset_exhausted
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, ProcessEnded, WarningShown
@@ -22,7 +26,7 @@ def fit(epochs: int | None = 5, steps_per_epoch: int | None = 100) -> FitBegan:
 def test_found_with_the_steps_made_and_asked_for() -> None:
     verdict = dataset_exhausted.examine(journal(started(), SOURCE, fit(), steps(0, 129, at=19), WARNED))
     assert isinstance(verdict, Found)
-    assert "ended after 130 of the 500 steps" in verdict.summary
+    assert "130 steps have been made so far, and 500 were asked for" in verdict.summary
     assert verdict.where == "train.py:30"
 
 
@@ -43,6 +47,29 @@ def test_clear_where_nobody_said_how_many_steps_there_should_be() -> None:
 def test_unknown_for_ones_own_loop() -> None:
     loop = FitBegan(at=T0 + 5, api="own_loop", backend="tensorflow")
     assert isinstance(dataset_exhausted.examine(journal(started(), loop, steps(0, 99, at=19))), Unknown)
+
+
+VALIDATES_TOO_LONG = """
+import time
+
+import keras
+import numpy
+import tensorflow
+
+rows = numpy.random.default_rng(0).random((64, 4), "float32")
+data = tensorflow.data.Dataset.from_tensor_slices((rows, rows[:, :1])).batch(8)
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+rests = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: time.sleep(3))
+model.fit(data.repeat(), epochs=3, steps_per_epoch=8, validation_data=data, validation_steps=20, callbacks=[rests], verbose=0)
+"""
+
+
+@pytest.mark.tensorflow
+def test_silent_where_a_real_validation_runs_out_and_the_training_goes_on(tmp_path: Path) -> None:
+    story = ended(tmp_path, VALIDATES_TOO_LONG)
+    assert story["progress"]["step"] == 23
+    assert story["verdicts"] == [] and story["earlier"] == []
 
 
 def ended_by(kind: str, message: str = "", code: int = 1, made: int = 128, is_own: bool = False) -> object:

@@ -46,7 +46,7 @@ def test_found_where_tensorflow_is_used_in_a_forked_child() -> None:
     assert verdict.where == "train.py:45"
     assert "threads of TensorFlow" in verdict.summary
     assert "forked at train.py:50" in verdict.summary
-    assert "waits for it at train.py:51" in verdict.summary
+    assert "Its parent process stands at train.py:51" in verdict.summary
 
 
 def test_found_where_a_lock_came_locked_into_the_child_and_nothing_else_is_named() -> None:

@@ -17,13 +17,10 @@ from tests.diagnosis.number_builders import (
     weight,
     weights,
 )
+from tests.diagnosis.number_builders import leap_of as leap
 from unstall.diagnosis.causes import gradients_exploding
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event
-
-
-def leap(ratio: float, rate: float = 0.01) -> Event:
-    return weights(2, 1, weight(rms=0.1 * max(1.0, ratio), step=0.1 * ratio), rate=rate, window=1)
 
 
 def verdict_of(*events: Event | list[Event], **facts: Any) -> object:

@@ -76,7 +76,7 @@ def test_found_with_the_list_that_keeps_it_and_its_line() -> None:
     verdict = found(host_memory_leaking.examine(run(RISING, 2.0, base(), held(50, looks=5, grown=460, grown_mib=460))))
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "train.py:30"
-    assert "every Tensor in self.history" in verdict.summary
+    assert "self.history at train.py:30 has grown by 460 entries: Tensor" in verdict.summary
 
 
 def test_found_within_one_pass_when_a_list_is_never_emptied() -> None:

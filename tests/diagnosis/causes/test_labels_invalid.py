@@ -41,7 +41,7 @@ def test_found_when_labels_are_nan_and_so_is_the_loss() -> None:
     verdict = labels_invalid.examine(run(model(), batch(array(), array("y")), broke(), not_finite(), bad))
     assert isinstance(verdict, Found)
     assert "row 15,000 first" in verdict.summary
-    assert verdict.evidence[0].claim == "1 of the numbers looked at in the labels is not finite, row 15,000 first"
+    assert verdict.evidence[0].claim == "at least 1 of the numbers looked at in the labels is not finite, row 15,000 first"
 
 
 def test_the_function_that_makes_the_labels_is_named() -> None:
@@ -69,7 +69,7 @@ def test_found_when_boxes_given_by_place_and_size_have_a_negative_size() -> None
     boxes = array("y", **BOXES, boxes={"rows": 12000, "inside_out": 6000, "negative_size": 2})
     verdict = labels_invalid.examine(run(model(losses=[loss("")]), batch(array(), boxes), broke(), not_finite()))
     assert isinstance(verdict, Found)
-    assert "2 of 12,000 have a width or a height below 0" in verdict.summary
+    assert "2 of 12,000 of those looked at have a width or a height below 0" in verdict.summary
 
 
 def test_found_in_the_error_that_ended_the_program() -> None:

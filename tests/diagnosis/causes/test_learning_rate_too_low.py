@@ -44,7 +44,7 @@ def sinking(last: float, still: int, window: int = 600) -> list[Event]:
 def test_found_when_the_rate_has_sunk_after_all_was_well() -> None:
     verdict = verdict_of(sinking(1e-33, still=32), falling())
     assert isinstance(verdict, Found)
-    assert "no weight has changed by one bit in 600 steps" in verdict.summary
+    assert "no weight that was looked at has changed by one bit in 600 steps" in verdict.summary
     assert "min_lr" in verdict.do[0]
 
 

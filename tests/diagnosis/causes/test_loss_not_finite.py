@@ -35,6 +35,7 @@ def test_found_when_only_the_weights_are_ruined() -> None:
     verdict = loss_not_finite.examine(run(model(), losses(2.3, *[1.386] * 18), RUINED))
     assert isinstance(verdict, Found)
     assert "dense_0/kernel and dense_1/kernel are not finite" in verdict.summary
+    assert "and no loss was seen that is not finite" in verdict.summary
 
 
 def test_found_without_a_reason_says_how_to_find_it() -> None:
@@ -69,7 +70,7 @@ def test_found_where_a_loss_scale_has_left_out_every_step() -> None:
     unmoved = weights(19, 1800, weight(step=0.0, moved=0.0, units=32, still=32), window=400)
     verdict = loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), unmoved))
     assert isinstance(verdict, Found)
-    assert "no weight changes" in verdict.summary and "float32" in verdict.do[0]
+    assert "no weight that was looked at has changed in 400 steps" in verdict.summary and "float32" in verdict.do[0]
     moved = weights(19, 1800, weight(step=0.001, moved=0.1, units=32, still=3), window=400)
     assert isinstance(loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), moved)), Clear)
 

@@ -162,6 +162,8 @@ def test_found_in_ones_own_loop_by_the_values() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "train.py:44"
+    assert verdict.summary.startswith("The model gives values from -3.1 to 4.2, but sparse categorical cross-entropy takes them")
+    assert "no activation" not in verdict.summary  # of the last layer nothing was seen
 
 
 def test_found_in_ones_own_loop_by_the_operation() -> None:

@@ -55,7 +55,7 @@ def test_found_afterwards_when_it_took_much_of_the_run() -> None:
     events = [*(filling(at, at * 200) for at in range(5, 66, 10)), steps(0, 50, at=110, each_s=0.2), filling(110, 0, batches=50)]
     verdict = shuffle_buffer_filling.examine(journal(started(), *events, now=115))
     assert isinstance(verdict, Found)
-    assert "took 65 s" in verdict.summary
+    assert "was filling its buffer for 65 s or longer: 13,000 of 20,000" in verdict.summary
 
 
 def test_clear_when_the_run_has_made_up_for_it() -> None:

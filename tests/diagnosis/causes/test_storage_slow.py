@@ -13,7 +13,7 @@ def test_found_when_the_records_come_slowly_from_the_disk() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "train.py:20"
-    assert "2.9 MB a second" in verdict.summary
+    assert "2.9 MB a second come from the disk, and threads wait for it." in verdict.summary
 
 
 def test_found_in_a_python_loader_on_a_slow_disk() -> None:
@@ -21,6 +21,7 @@ def test_found_in_a_python_loader_on_a_slow_disk() -> None:
     verdict = storage_slow.examine(training(stack=loading, cores=0.1, thread_cores=0.05, waits_for_disk=True, disk_bytes_s=2e6))
     assert isinstance(verdict, Found)
     assert verdict.where == "data.py:30"
+    assert "Your input code stands in load_scan at data.py:30." in verdict.summary  # no frame says what it waits for
 
 
 def test_found_when_it_comes_over_the_network() -> None:
@@ -29,7 +30,10 @@ def test_found_when_it_comes_over_the_network() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
     assert verdict.where == "data.py:57"
-    assert "the network" in verdict.summary
+    assert "Your input code waits for the network in fetch at data.py:57. The CPU has little to do." in verdict.summary
+    busy = storage_slow.examine(training(stack=fetching, cores=1.5, thread_cores=0.05))
+    assert isinstance(busy, Found)
+    assert "The CPU has little to do" not in busy.summary
 
 
 def test_found_in_a_loop_of_ones_own_that_fetches_over_the_network() -> None:

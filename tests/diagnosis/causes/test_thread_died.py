@@ -94,7 +94,7 @@ def test_told_where_a_lock_was_left_and_where_no_cause_was_found() -> None:
     odd = stuck(died(), *three(main(py("train.py", "<module>", 31))), ASLEEP)
     story: dict[str, Any] = tell(odd, diagnose(odd))
     assert story["verdicts"] == []
-    assert no_verdict(story).startswith("no cause was found for this stall; thread Loader-1 ended with ValueError: row 40")
+    assert no_verdict(story).startswith("cannot tell why it is stuck: thread Loader-1 ended with ValueError: row 40")
 
 
 def test_unknown_without_stacks() -> None:

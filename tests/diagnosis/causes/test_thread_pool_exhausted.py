@@ -43,6 +43,8 @@ def test_found_where_a_py_function_waits_for_a_tf_function() -> None:
     verdict = thread_pool_exhausted.examine(stuck(*three(FIT, nested())))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
+    assert "waits for a tf.function, which needs a thread of the same pool" in verdict.summary
+    assert "no other is free" not in verdict.summary
     assert verdict.where == "train.py:38"
 
 

@@ -22,7 +22,8 @@ def test_found_when_all_units_of_relu_layers_stand_still() -> None:
     verdict = verdict_of(windows(32), stuck(2.31))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
-    assert "All 64 units of dense_0 and dense_1 are dead" in verdict.summary
+    assert "All 64 units of dense_0 and dense_1 are dead: no weight into them changed in" in verdict.summary
+    assert "never answers" not in verdict.summary
 
 
 def test_found_when_nearly_all_do_but_not_for_certain() -> None:

@@ -43,7 +43,7 @@ def test_found_when_gradients_are_never_applied() -> None:
     verdict = run(*unchanged(applied=False, applied_to_these=False))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:43"
-    assert "never given to the optimizer" in verdict.summary
+    assert "not seen to be given to the optimizer" in verdict.summary
 
 
 def test_found_when_they_are_applied_to_other_variables() -> None:

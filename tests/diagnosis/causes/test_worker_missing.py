@@ -115,7 +115,9 @@ def test_of_several_one_that_was_killed_while_the_others_wait_for_it() -> None:
     killed = trains(ProcessEnded(at=T0 + 101, signal=9), now=101)
     verdict = worker_missing.examine_crew(crew(member(0, waits()), member(1, killed)))
     assert isinstance(verdict, Found)
-    assert verdict.summary.startswith("Worker 1 (host-1) was killed by signal 9 after step 381. 1 of 2 workers are held by that")
+    assert verdict.summary.startswith(
+        "Worker 1 (host-1) was killed by signal 9 after step 381. 1 of 2 workers waits: worker 0 waits"
+    )
 
 
 def test_of_several_that_somebody_ended_together_the_first_to_go_is_no_cause() -> None:

@@ -89,7 +89,7 @@ def test_found_by_cores_with_what_its_machine_tells() -> None:
     assert isinstance(verdict, Found)
     assert [evidence.claim for evidence in verdict.evidence] == [
         "it uses 98 % of its cores, the others 20 %",
-        "2.0 of its threads wait for a core at any time: its machine is crowded",
+        "2.0 of its threads wait for a core at any time",
     ]
 
 

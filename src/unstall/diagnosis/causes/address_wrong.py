@@ -54,12 +54,15 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the program tells of no other workers")
     twice = [address for address, count in Counter(told.addresses).items() if count > 1]
     if twice:
-        claim = f"the list of workers has {twice[0]} {Counter(told.addresses)[twice[0]]} times"
-        return _found(f"Two workers were given one address: {claim}.", claim, twice[0], (told,), [])
+        count = Counter(told.addresses)[twice[0]]
+        claim = f"the list of workers has {twice[0]} {count} times"
+        return _found(f"{count} workers were given one address: {claim}.", claim, twice[0], (told,), [])
     here = [address for address in told.addresses if is_loopback(address)]
     if here and len(here) < len(told.addresses) and _waits(journal):  # on one machine both may lead to it
-        claim = f"the list of workers has {here[0]} beside addresses of other machines"
-        return _found(f"One worker cannot be reached by the others: {claim}.", claim, here[0], (told,), [])
+        other = next(address for address in told.addresses if not is_loopback(address))
+        claim = f"the list of workers has {here[0]} beside {other}"
+        summary = f"One address in the list of workers leads each machine to itself: {claim}."
+        return _found(summary, claim, here[0], (told,), [], Certainty.LIKELY)
     if not told.coordinator and not told.addresses:
         return Unknown("the addresses that the worker was given")
     return Clear("the addresses that it was given are all different")
@@ -128,7 +131,7 @@ def _no_listener(member: Member, own: str) -> Found | None:
     if seen is None or not seen.listens or any(split(each)[1] == port for each in seen.listens):
         return None
     claim = f"{member.name} listens at {', '.join(seen.listens[:4])}, and not at port {port}"
-    return _found(f"Nobody listens at {own}: {claim}.", claim, port, (seen,), [member])
+    return _found(f"{own} leads to no port at which that worker listens: {claim}.", claim, port, (seen,), [member])
 
 
 def _of_another_machine(member: Member, own: str) -> Found | None:

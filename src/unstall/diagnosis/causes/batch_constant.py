@@ -74,10 +74,11 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
         )
     ]
     if seen["source"] == "tf.data":
-        started = f"the data set is started again{at} for each one, and only its first batch is ever used"
+        often = "each one" if seen["starts"] >= seen["batches"] else "nearly each one"
+        started = f"the data set is started again{at} for {often}"
         evidence.append(
             Evidence(
-                f"{seen['starts']:,} iterators were made for {seen['batches']:,} batches, each for one{at}",
+                f"{seen['starts']:,} iterators were made for {seen['batches']:,} batches{at}",
                 seen["starts"],
                 None,
                 (event,),
@@ -85,7 +86,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
         )
         return Found(
             certainty=Certainty.CERTAIN,
-            summary=f"Every step gets the same batch: {started}.",
+            summary=f"All {seen['looks']} batches that were compared are equal: {started}.",
             evidence=tuple(evidence),
             do=("make the iterator once, before the loop, and call next() on it", "or write: for batch in dataset"),
             where=place,
@@ -95,7 +96,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
     evidence.append(Evidence(f"your {what} has more to give: {seen['holds']}", seen["holds"], None, (event,)))
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"Every step gets the same batch: your {what} gives equal arrays each time{at}.",
+        summary=f"All {seen['looks']} batches that were compared are equal: your {what} gives the same arrays again{at}.",
         evidence=tuple(evidence),
         do=(
             "move the position on inside the loop that yields"

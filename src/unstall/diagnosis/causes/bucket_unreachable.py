@@ -71,7 +71,7 @@ _MEANS = (
 _SAID = {
     "absent": "there is no such bucket",
     "denied": "the account is not let in, or its credentials do not hold",
-    "away": "the service does not answer, or not in time",
+    "away": "no answer came in time, or the service answered that it cannot serve the request now",
 }
 _DO = {
     "absent": ("correct the name of the bucket; a variable in it may not be set",),

@@ -152,12 +152,12 @@ def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen]
     folder = program_folder(journal)
     whose = "Your" if slow.place else "The"
     when = _WHEN.get(slow.hook, "each time")
-    claim = f"{slow.hook} of {slow.name} took about {slow.each_s:.2g} s each of {slow.calls:,} times"
+    claim = f"{slow.hook} of {slow.name}: {slow.calls:,} calls; {slow.timed:,} were timed, {slow.each_s:.2g} s each on average"
     return Found(
         certainty=Certainty.CERTAIN if slow.share >= MOST_OF_IT else Certainty.LIKELY,
         summary=(
-            f"{whose} callback {slow.name} takes {slow.share:.0%} of the training's time: {slow.each_s:.2g} s {when}, in which "
-            f"it {does}. Nothing is trained meanwhile."
+            f"{whose} callback {slow.name} takes about {slow.share:.0%} of the training's time: {slow.each_s:.2g} s {when}, in "
+            f"which it {does}. The next step waits for it."
         ),
         evidence=(Evidence(claim, slow.share, SLOW_SHARE, (timed,)), *_lines(seen, folder)),
         do=(

@@ -48,7 +48,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _found(journal: Journal, error: ErrorRaised, text: str, name: str) -> Found:
     read = [file for file in journal.of(FileMet) if file.how == "read" and abs(file.at - error.at) < MET_S]
-    file = read[-1].path if read else "a checkpoint"
+    file = read[-1].path if len({each.path for each in read}) == 1 else "a checkpoint"
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"torch.load refused {file}: it holds {name}, and by default only tensors and plain values are read. "

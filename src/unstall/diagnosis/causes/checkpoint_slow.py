@@ -64,7 +64,7 @@ def _end(journal: Journal, groups: list[StepsEnded]) -> float:
 def _found(journal: Journal, saves: list[CheckpointSaved], spent: float, elapsed: float) -> Found:
     share, each = spent / elapsed, spent / len(saves)
     steps = _steps_between(journal, saves)
-    often = f", one every {steps:,.0f} steps" if steps >= 1 else ""
+    often = f", one every {steps:,.0f} steps on average" if steps >= 1 else ""
     path = saves[-1].path
     folder = f" ({path})" if path else ""
     return Found(
@@ -96,12 +96,12 @@ def _steps_between(journal: Journal, saves: list[CheckpointSaved]) -> float:
 
 
 def _speed(journal: Journal, saves: list[CheckpointSaved], each: float) -> tuple[Evidence, ...]:
-    """What was written in each save, and how fast, as the kernel counted the program's writes."""
+    """What was written from one save to the next, as the kernel counted the program's writes: not only those of the saves."""
     hosts = [host for host in journal.of(HostSampled) if saves[0].at <= host.at <= saves[-1].at]
     written = sum(host.write_bytes_s * host.interval_s for host in hosts) / max(1, len(saves) - 1)
     if not hosts or written < 1e6 or each <= 0:
         return ()
-    claim = f"about {written / 1e6:,.0f} MB are written for each, {written / 1e6 / each:,.0f} MB a second"
+    claim = f"the program writes about {written / 1e6:,.0f} MB from one save to the next"
     events: tuple[Event, ...] = (*hosts[:3], saves[-1])
     return (Evidence(claim, written, None, events),)
 
@@ -127,7 +127,7 @@ def _one_that_does_not_end(journal: Journal, stall: Stall) -> Found:
     frames = user_frames(thread) if thread is not None else []
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"A save of the model began {stall.seconds:.0f} s ago and has not ended{usual}.",
+        summary=f"A save of the model has not ended{usual}. Nothing has moved for {stall.seconds:.0f} s.",
         evidence=tuple(evidence),
         do=(
             "look at the disk or server that it is written to: is it there, has it room, is it slow",

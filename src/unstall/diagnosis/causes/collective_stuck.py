@@ -32,12 +32,12 @@ import re
 from unstall.crew.crew import Crew, Member, named, numbered
 from unstall.crew.places import GONE, Doing, Place, places_of
 from unstall.diagnosis import clusters
-from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.failures import telling_line, user_line
 from unstall.diagnosis.stacks import program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.waits import waits_for
-from unstall.journal.events import ErrorRaised
+from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("callback_blocked",)
@@ -45,6 +45,13 @@ EXPLAINS = ("callback_blocked",)
 _DO = (
     "give every process the same number of steps, and the same operations in the same order",
     "look at what the process that does not take part is doing, and why",
+)
+# Files in which a process stands that only works for another one.
+_SERVING = (
+    "torch/utils/data/_utils/worker.py",
+    "multiprocessing/pool.py",
+    "concurrent/futures/process.py",
+    "/py_dataset_adapter.py",
 )
 # What the frameworks say when a collective operation has waited for longer than they allow.
 _ERRORS = re.compile(r"Timed out waiting \d+ms for (recv|send) operation|Watchdog caught collective operation timeout")
@@ -67,11 +74,11 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
-    line = next((text for text in error.message.splitlines() if _ERRORS.search(text)), error.message)[:200]
+    line = telling_line(error, _ERRORS)
     return Found(
         Certainty.CERTAIN,
-        f"A collective operation waited for a process that did not take part, until its time was over: {line}",
-        (Evidence(f"the program ended with {error.kind}", line, None, (error,)),),
+        f"A collective operation waited for other processes until its time was over: {line}",
+        (Evidence(f"the error that ended it: {line}", line, None, (error,)),),
         _DO,
         user_line(error, program_folder(journal)),
     )
@@ -81,8 +88,18 @@ def _absent(stall: Stall, inside: set[int]) -> list[Still]:
     """Main threads of the other processes, which are somewhere else. They may sleep and look in turns: that too is not moving."""
     everywhere = stall.still(strict=False)
     return [
-        each for each in everywhere if each.pid not in inside and each.thread["name"] == "MainThread" and user_frames(each.thread)
+        each
+        for each in everywhere
+        if each.pid not in inside
+        and each.thread["name"] == "MainThread"
+        and user_frames(each.thread)
+        and not _serves(each.thread)
     ]
+
+
+def _serves(thread: ThreadStack) -> bool:
+    """A worker process of a data loader or of a pool takes part in no collective operation."""
+    return any(part in frame["file"] for frame in thread["frames"] for part in _SERVING)
 
 
 def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list[Still]) -> Found:
@@ -169,12 +186,14 @@ def _all_inside(crew: Crew, inside: Placed) -> Found:
     numbers = {place.step for _, place in inside}
     if crew.not_read:
         certainty, why = Certainty.LIKELY, f"None of them is elsewhere; of {numbered(crew.not_read)} there is no run to look at"
+    elif len(operations := _operations(inside)) > 1:
+        certainty, why = Certainty.CERTAIN, f"They wait in different operations ({', '.join(operations)}), so that none can end"
     elif len(lines) > 1:
-        certainty, why = Certainty.CERTAIN, "They wait in different operations, so that none of these can end"
+        certainty, why = Certainty.LIKELY, "They wait at different lines, and perhaps in different operations"
     elif len(numbers) > 1:
-        certainty, why = Certainty.LIKELY, "They are in different steps: one has made an operation more than the other"
+        certainty, why = Certainty.LIKELY, "They are in different steps"
     else:
-        certainty, why = Certainty.LIKELY, "All have come to it, at the same line: what they send does not arrive"
+        certainty, why = Certainty.LIKELY, "All have come to it, at the same line, and it does not end"
     return Found(
         certainty,
         f"{_waiting(inside)}, which {_all(crew)} must take part in. {why}.",
@@ -183,6 +202,18 @@ def _all_inside(crew: Crew, inside: Placed) -> Found:
         inside[0][1].where,
         details={"workers": list(crew.not_read)},
     )
+
+
+def _operations(inside: Placed) -> list[str]:
+    """The different functions that they have called; none where that of one of them is not seen."""
+    called: set[str] = set()
+    for _, place in inside:
+        samples = [event for event in place.events if isinstance(event, StackSampled)]
+        seen = {name for sample in samples[-1:] for thread in sample.threads if (name := clusters.operation(thread))}
+        if len(seen) != 1:
+            return []
+        called |= seen
+    return sorted(called)
 
 
 def _all(crew: Crew) -> str:

@@ -35,6 +35,7 @@ from unstall.journal.events import (
     FunctionTraced,
     HostSampled,
     PipelineMeasured,
+    ProcessEnded,
     SampleFailed,
     StackSampled,
     StepsEnded,
@@ -145,7 +146,8 @@ def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack
 
 def _is_over(journal: Journal, streak: list[Look]) -> bool:
     last = streak[-1].sample.at
-    return any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
+    has_ended = journal.last(ProcessEnded) is not None
+    return has_ended or any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
 
 
 def _last_seen(journal: Journal, streak: list[Look]) -> float:
@@ -167,9 +169,11 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
     innermost = [user_frames(look.thread)[0] for look in streak if user_frames(look.thread)]
     inner = where(innermost[-1], folder) if innermost else None
     at = f", called at {place}" if place else ""
-    when = "took" if _is_over(journal, streak) else "has taken"
+    summary = f"The program is {doing}, which has taken {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
+    if _is_over(journal, streak):
+        summary = f"The program was {doing} for {seconds:.0f} s{at}."
     samples = tuple(look.sample for look in streak)
-    steps = ", and no step has ended" if journal.last(FitBegan) is not None else ""  # else steps are not seen
+    steps = ", and no step ended" if _are_steps_seen(journal, streak) else ""
     evidence = [
         Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
         Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, LEAST_CPU_S, _hosts(journal, streak)),
@@ -178,18 +182,21 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=(
-            f"The program is {doing}, which {when} {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
-        ),
+        summary=summary,
         evidence=tuple(evidence),
         do=(
             "let the framework loop instead of Python: tf.range or tf.while_loop, jax.lax.scan, keras.ops.scan, no unroll=True",
             "or compile less: a smaller unrolled part, jit_compile=False to see what XLA costs",
-            "or wait: it goes on by itself",
+            *([] if _is_over(journal, streak) else ["or wait: it goes on by itself"]),
         ),
         where=place,
         effect=Effect.SLOWS,
     )
+
+
+def _are_steps_seen(journal: Journal, streak: list[Look]) -> bool:
+    """Whether a step that ended meanwhile would have been seen: those of most loops of one's own are not."""
+    return any(fit.at <= streak[-1].sample.at for fit in journal.of(FitBegan))
 
 
 def _hosts(journal: Journal, streak: list[Look]) -> tuple[HostSampled | StackSampled, ...]:

@@ -102,18 +102,20 @@ def _found(journal: Journal, stall: Stall, still: Still, seen: DatabasesSeen | N
     evidence += [each for each in (stall.idleness(), stall.lateness()) if each is not None]
     return Found(
         certainty=Certainty.CERTAIN if is_inside and database is not None else Certainty.LIKELY,
-        summary=f"The program waits{at} for {_named(database, still.pid)} has locked. Until that commits or ends, nothing goes "
-        "on: SQLite looks again and again without a word.",
+        summary=_summary(database, still.pid, at),
         evidence=tuple(evidence),
         do=(*_first_cure(database, still.pid), *_CURES),
         where=place,
     )
 
 
-def _named(database: dict[str, Any] | None, pid: int) -> str:
+def _summary(database: dict[str, Any] | None, pid: int, at: str) -> str:
     if database is None:
-        return "a SQLite file that another connection"
-    return f"the SQLite file {database['path']}, which {_holder(database, pid)}"
+        return f"The program sleeps inside of SQLite{at}, as it does while another connection has locked the file."
+    return (
+        f"The program waits{at} for the SQLite file {database['path']}, which {_holder(database, pid)} has locked. Until that"
+        " commits or ends, or the timeout of the connection is over, SQLite looks again and again without a word."
+    )
 
 
 def _holder(database: dict[str, Any], pid: int) -> str:
@@ -138,7 +140,7 @@ def _ended(journal: Journal, error: ErrorRaised) -> Found:
     said = next(text for text in texts(error) if _LOCKED.search(text))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary="The program ended because a SQLite file stayed locked by another connection for as long as its timeout allows.",
+        summary="SQLite refused what the program asked for, since the database is locked, and the program ended with that error.",
         evidence=(Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,)),),
         do=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
         where=user_line(error, program_folder(journal)),

@@ -29,7 +29,7 @@ import re
 from unstall.diagnosis.failures import fatal_error, user_line
 from unstall.diagnosis.stacks import is_user_file, place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, StepsEnded, WarningShown
+from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded, WarningShown
 from unstall.journal.reader import Journal
 
 SHORT_OF = 0.995  # a run that made at least this share of its steps lost nothing
@@ -47,9 +47,10 @@ def examine(journal: Journal) -> Verdict:
     fits = [fit for fit in journal.of(FitBegan) if fit.api in {"keras", "tf_keras"}]
     if not fits:
         return Unknown("a Keras fit: one's own loop ends when it likes")
-    warned = next((warning for warning in journal.of(WarningShown) if _SAID in warning.message), None)
+    said = [warning for warning in journal.of(WarningShown) if _SAID in warning.message]
+    warned = next((warning for warning in said if not _in_validation(journal, warning.at)), None)
     if warned is None:
-        return Clear("the input never ran out")
+        return Clear("it was the validation's input that ran out" if said else "the input never ran out")
     fit = next((fit for fit in reversed(fits) if fit.at <= warned.at), fits[0])
     if not fit.steps_per_epoch or not fit.epochs:
         return Clear("nobody said how many steps there should be")
@@ -60,6 +61,11 @@ def examine(journal: Journal) -> Verdict:
     if made >= SHORT_OF * asked:
         return Clear("all steps were made: it was the validation that ran out, or the very last step")
     return _found(journal, fit, warned, groups, made, asked)
+
+
+def _in_validation(journal: Journal, at: float) -> bool:
+    began = [event.at for event in journal.of(PhaseBegan) if event.phase == "validate" and event.at <= at]
+    return bool(began) and not any(event.phase == "validate" and began[-1] <= event.at < at for event in journal.of(PhaseEnded))
 
 
 def _is_end_of_input(error: ErrorRaised) -> bool:
@@ -105,12 +111,11 @@ def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[S
     kind = {"generator": "Your generator", "tf.data": "Your data set", "PyDataset": "Your PyDataset"}.get(
         source.kind if source else "", "Your input"
     )
-    epoch = made // (fit.steps_per_epoch or 1) + 1
     file, _, line = (fit.where or "").rpartition(":")
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"{kind} ended after {made:,} of the {asked:,} steps that were asked for ({fit.steps_per_epoch:,} in each of "
-        f"{fit.epochs} epochs), first in epoch {epoch}: so far {100 * made / asked:.0f} % of the training that was asked for.",
+        summary=f"{kind} ran out of data: {made:,} steps have been made so far, and {asked:,} were asked for "
+        f"({fit.steps_per_epoch:,} in each of {fit.epochs} epochs), {100 * made / asked:.0f} %.",
         evidence=(
             Evidence(f"Keras said: {warned.message.split(';')[0].strip()}", None, None, (warned,)),
             Evidence(f"{made:,} steps were made, {asked:,} asked for", made, asked, tuple(groups[-1:]) or (fit,)),

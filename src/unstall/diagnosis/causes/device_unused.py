@@ -73,7 +73,7 @@ def _found(journal: Journal, listed: DevicesListed, card: DeviceSampled, steps: 
         summary=f"The machine has a card ({card.name}) and the training runs on the processor: {why}.",
         evidence=(
             Evidence(f"{listed.framework} says that the weights lie on: {listed.weights_on}", listed.weights_on, None, (listed,)),
-            Evidence(f"no process of the program holds memory of the card ({card.name})", 0, None, (card,)),
+            Evidence(f"no process of the program was seen to hold memory of the card ({card.name})", 0, None, (card,)),
         ),
         do=(do,),
         where=place(file, int(line), program_folder(journal)) if file else None,

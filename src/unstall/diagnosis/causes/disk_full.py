@@ -33,6 +33,7 @@ EXPLAINS = ("checkpoint_slow",)
 NO_ROOM_BYTES = 1_000_000  # less is no room for anything that a training writes
 
 _SAYS_SO = re.compile(r"No space left on device|Disk quota exceeded|errno = 28|Errno 28|Errno 122|ENOSPC|EDQUOT")
+_QUOTA = re.compile(r"quota|EDQUOT|Errno 122", re.IGNORECASE)
 _PART_WRITTEN = re.compile(
     r"(?P<wanted>\d+) requested and (?P<written>\d+) written|[Cc]an't write data|[Ww]rite failed|file write failed"
 )
@@ -60,10 +61,11 @@ def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]
         evidence.append(Evidence(room, disk.free_bytes, NO_ROOM_BYTES, (disk,)))
     doing = "while saving a checkpoint" if error.phase == "save" else "while writing"
     on = f" on {disk.mount}" if disk else ""
+    what = "The quota of the disk is used up" if _QUOTA.search(said) and disk is None else f"The disk{on} is full"
     last = f" The last thing saved before was {saved.path}." if saved and saved.path else ""
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The disk{on} is full: the program ended {doing}.{last}",
+        summary=f"{what}: the program ended {doing}.{last}",
         evidence=tuple(evidence),
         do=(
             "make room, keep fewer checkpoints, or write them to another disk",

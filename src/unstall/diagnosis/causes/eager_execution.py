@@ -94,7 +94,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
     size = f"a step is {seen['operations']:,} operations, one by one, and lasts {step_s * 1000:.0f} ms"
     return Found(
         certainty=Certainty.LIKELY if seen["why"] == "own loop" else Certainty.CERTAIN,
-        summary=f"The training step runs eagerly: {reason}{at}. {percent} of a step is Python between small operations.",
+        summary=f"The training step runs eagerly: {reason}{at}. At least {percent} of a step is Python between its operations.",
         evidence=(
             Evidence(profiled, share, LEAST_SHARE, events),
             Evidence(size, seen["operations"], _least_operations(profiles[-1]), events),

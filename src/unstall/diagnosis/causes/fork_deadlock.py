@@ -123,6 +123,13 @@ def _awaited(waits_in: str) -> str:
     return f"threads{'' if waits_in == 'native code' else f' of {waits_in}'} that were not forked with it"
 
 
+def _origin(still: Still, child: ChildSeen) -> Evidence:
+    if child.forked:
+        claim = f"process {still.pid} runs in a copy of the memory of process {child.parent_pid}"
+        return Evidence(claim, child.pid, None, (child,))
+    return Evidence(f"the stack of process {still.pid} holds multiprocessing's fork", child.pid, None, still.samples)
+
+
 def _found(stall: Stall, still: Still, child: ChildSeen, waits_in: str, folder: str) -> Found:
     users = user_frames(still.thread)
     place = where(users[0], folder) if users else None
@@ -136,13 +143,11 @@ def _found(stall: Stall, still: Still, child: ChildSeen, waits_in: str, folder: 
     for_what = _awaited(waits_in)
     at = f" at {place}" if place else ""
     tail = f" It was forked at {fork_place}." if fork_place and fork_place != place else ""
-    waiter = (
-        f" The main process waits for it at {parent_place}." if parent_place and parent_place not in (place, fork_place) else ""
-    )
+    waiter = f" Its parent process stands at {parent_place}." if parent_place and parent_place not in (place, fork_place) else ""
     count = len(still.samples)
     evidence = [
         Evidence(f"forked process {still.pid} stands{at} ({count} of {count} samples)", place, None, still.samples),
-        Evidence(f"process {still.pid} runs in a copy of the memory of process {child.parent_pid}", child.pid, None, (child,)),
+        _origin(still, child),
         stall.lateness(),
     ]
     idle = stall.idleness()

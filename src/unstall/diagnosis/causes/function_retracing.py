@@ -81,7 +81,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
     evidence = [
         Evidence(f"{name} was traced {last.count:,} times in {last.calls:,} calls", last.count, LEAST_TRACES, (last,)),
         Evidence(
-            f"tracing took {share * 100:.0f} % of the last {last.at - first.at:.0f} s, {each:.2g} s each time",
+            f"tracing took {share * 100:.0f} % of the {last.at - first.at:.0f} s from the first to the last, {each:.2g} s each",
             share,
             LEAST_SHARE,
             (first, last),
@@ -91,10 +91,10 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
     if reason:
         evidence.append(Evidence(reason, last.why, None, (last,)))
     at = f" ({place})" if place else ""
-    because = f" Each time, {reason}." if reason else ""
+    because = f" The last time, {reason}." if reason else ""
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"{name}{at} is compiled anew at nearly every call: {last.count:,} times in {last.calls:,} calls.{because}",
+        summary=f"{name}{at} is traced again and again: {last.count:,} times in {last.calls:,} calls.{because}",
         evidence=tuple(evidence),
         do=cure,
         where=place,
@@ -105,22 +105,22 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
 def _reason(last: FunctionTraced, name: str, called: str | None) -> tuple[str, tuple[str, ...]]:
     at = f" at {called}" if called else ""
     if last.why == "made anew":
-        return f"the function is made anew before it is called{at}", (f"make {name} once, outside the loop, and call it there",)
+        return f"the function was made anew before it was called{at}", (f"make {name} once, outside the loop, and call it there",)
     if last.why == "new shape":
-        return f"it is given shapes that it has not seen before{at}", (
+        return f"it was given shapes that it had not seen before{at}", (
             "pad every batch to one length, or to a few: each new shape is compiled anew",
             "and drop a last batch that is shorter than the others",
         )
     kind, _, argument = last.why.partition(" of ")
     if kind == "value":
-        return f"the Python value of `{argument}` differs{at}", (
+        return f"the Python value of `{argument}` differed{at}", (
             f"give `{argument}` as a tensor: tf.constant({argument}), or a tf.Variable that is counted up",
         )
     if kind == "shape":
-        return f"the shape of `{argument}` differs{at}", (
+        return f"the shape of `{argument}` differed{at}", (
             f"pad `{argument}` to one length, or to a few",
             "or give tf.function an input_signature with None for what varies (or reduce_retracing=True)",
         )
     if kind == "type":
-        return f"the type of `{argument}` differs{at}", (f"give `{argument}` always the same kind of value",)
+        return f"the type of `{argument}` differed{at}", (f"give `{argument}` always the same kind of value",)
     return "", ("give the function tensors of one shape, and make it once, outside the loop",)

@@ -77,13 +77,19 @@ def examine(journal: Journal) -> Verdict:
         words = waits_for(still.thread, still.call)
         may_rest = _STEPS_OF_WATCH in {frame["file"][-len(_STEPS_OF_WATCH) :] for frame in still.thread["frames"]}
         if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
-            return _found(journal, stall, still, frames, "Your input code has not given a batch", "the input's thread")
+            what = "Your input code has not given a batch" if _trains(stall) else "Your input code has not returned"
+            return _found(journal, stall, still, frames, what, "the input's thread")
     for still in standing:
         frames = loop_frames(journal, stall, still)
         if frames:
-            what = "Your training loop has not come to its next step"
-            return _found(journal, stall, still, frames, what, "the thread that trains")
+            what = "Your training loop has not come to its next step" if _trains(stall) else "Your loop has not come further"
+            return _found(journal, stall, still, frames, what, "the thread that trains" if _trains(stall) else "the main thread")
     return Clear("no thread stands in the program's own input code")
+
+
+def _trains(stall: Stall) -> bool:
+    """Whether it is seen that the program trains: else nobody knows of steps or batches."""
+    return stall.began.step >= 0 or stall.began.phase in _TRAINING
 
 
 def input_frames(thread: ThreadStack) -> list[Frame]:

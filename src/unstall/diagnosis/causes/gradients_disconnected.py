@@ -75,7 +75,7 @@ def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
         (sample,),
     )
     certainty = Certainty.POSSIBLE if unused and not nothing else Certainty.CERTAIN if nothing else Certainty.LIKELY
-    return _found(journal, event, certainty, (still,))
+    return _found(journal, event, certainty, still, are_still=True)
 
 
 def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[str], LoopSeen | None]:
@@ -92,13 +92,13 @@ def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[
 def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
     told = Evidence(f"the program ended with: {said(error).line}", None, None, (error,))
     if event is not None:
-        return _found(journal, event, Certainty.CERTAIN, (told,))
+        return _found(journal, event, Certainty.CERTAIN, told, are_still=False)
     read = [seen for seen in facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
     place = short(journal, read[-1].facts["loss_cut_at"]) if read else None
     evidence = [told]
     if read:
         evidence.append(Evidence(f"your loss calls {read[-1].facts['loss_cut_by']} at {place}", None, None, (read[-1],)))
-    by = f" It is cut off by {read[-1].facts['loss_cut_by']} at {place}." if read else ""
+    by = f" Your loss calls {read[-1].facts['loss_cut_by']} at {place}." if read else ""
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The loss has no gradient: it does not depend on any weight in a way that can be differentiated.{by}",
@@ -109,7 +109,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed
     )
 
 
-def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more: tuple[Evidence, ...]) -> Found:
+def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more: Evidence, are_still: bool) -> Found:
     names = event.feeding or event.missing
     nothing = event.missing_parameters >= event.parameters
     who = (
@@ -129,11 +129,11 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
                 "the loss does depend on them: the way from them to the loss was followed", len(event.feeding), None, (event,)
             )
         )
-    never = "Nothing can be learned." if nothing else "They stay as they were at the start."
+    never = " Nothing can be learned." if nothing else " They stay as they were at the start." if are_still else ""
     return Found(
         certainty=certainty,
-        summary=f"{who}{cut} {never}",
-        evidence=(*evidence, *more),
+        summary=f"{who}{cut}{never}",
+        evidence=(*evidence, more),
         do=_cure(event.cut_by),
         where=place or asked,
         effect=Effect.STOPS if nothing else Effect.SPOILS,

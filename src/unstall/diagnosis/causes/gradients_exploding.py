@@ -28,7 +28,7 @@ from __future__ import annotations
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.fed import Fed, fed
 from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import Course, Leap, Trouble, long_step, short_name, told, trouble, watched_course
+from unstall.diagnosis.numbers import LARGEST_USUAL, Course, Leap, Trouble, long_step, short_name, told, trouble, watched_course
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
     grown = _grown_forward(run)
     leap = blamed[1] if blamed is not None and blamed[0] == "gradients" and blamed[1].ratio >= LEAP else None
     if leap is None and (grown is None or bad.kind not in ("not finite", "far")):
-        return Clear("no step was too long, or the rate is to blame")
+        return Clear("no step was too long, or the rate is beyond the usual")
     return _found(run, bad, leap, grown)
 
 
@@ -74,7 +74,7 @@ def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) ->
     said = ""
     if leap is not None:
         said = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
-        said += f", at a usual learning rate of {told(leap.rate)}"
+        said += f", at a {'usual ' if _is_usual(run, leap) else ''}learning rate of {told(leap.rate)}"
         evidence.insert(0, Evidence(said, leap.ratio, LEAP, (leap.sample,)))
     if grown is not None and run.level_event is not None:
         claim = f"the first loss, before any update, is {told(grown)}; guessing would give {told(run.level)}"
@@ -88,7 +88,7 @@ def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) ->
     return Found(
         certainty=Certainty.CERTAIN if leap is not None and leap.ratio >= 10 * LEAP else Certainty.LIKELY,
         summary=f"The gradients explode: {said}, and {in_words(bad)}."
-        + (f" The targets reach {told(large.most)}, and the gradients grow with them." if large is not None else ""),
+        + (f" The targets reach {told(large.most)}." if large is not None else ""),
         evidence=tuple(evidence),
         do=(
             *(("scale the targets: divide them by their largest value, or by their standard deviation",) if large else ()),
@@ -99,6 +99,11 @@ def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) ->
         where=short(run.journal, _place(run)),
         effect=Effect.SPOILS,
     )
+
+
+def _is_usual(run: Course, leap: Leap) -> bool:
+    """A rate may be beyond the usual, where the step would have been too long at a usual one as well."""
+    return leap.rate is not None and leap.rate * run.gain() <= LARGEST_USUAL.get(run.optimizer, 0.0)
 
 
 def _large_targets(run: Course) -> Fed | None:

@@ -94,11 +94,13 @@ def _is_dead(run: Course, sample: WeightsSampled) -> bool:
 
 def _found(run: Course, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
     (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
-    times = f"{told(10 ** round(math.log10(strong / weak)))} times" if weak > 0 else "more than can be told"
-    said = f"the gradient of {short_name(first)} is {times} weaker than that of {short_name(last)}"
+    said = f"the gradient of {short_name(first)} is {told(weak)}, that of {short_name(last)} {told(strong)}"
+    if weak > 0:
+        times = told(10 ** round(math.log10(strong / weak)))
+        said = f"the gradient of {short_name(first)} is {times} times weaker than that of {short_name(last)}"
     return Found(
         certainty=Certainty.CERTAIN if weak < WEAKER / 100 * strong else Certainty.LIKELY,
-        summary=f"The gradients vanish on their way back: {said}, so the first layers do not learn, and {in_words(bad)}.",
+        summary=f"The gradients vanish on their way back: {said}, and {in_words(bad)}.",
         evidence=(
             Evidence(
                 f"gradient of {short_name(first)}: {told(weak)} at most; of {short_name(last)}: {told(strong)}",
@@ -106,7 +108,7 @@ def _found(run: Course, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[
                 WEAKER * strong,
                 (sample,),
             ),
-            Evidence(f"it falls over {len(sizes)} layers, from the last to the first", len(sizes), LEAST_LAYERS, (sample,)),
+            Evidence(f"it mostly falls from the last of {len(sizes)} layers to the first", len(sizes), LEAST_LAYERS, (sample,)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
         do=(

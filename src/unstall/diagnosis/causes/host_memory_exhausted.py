@@ -119,15 +119,16 @@ def _killed(journal: Journal, kill: MemoryKill) -> Found:
     place = _filling_place(journal, kill)
     held = _held_bytes(kill)
     limit = kill.counted.limit_bytes if kill.counted else None
-    parts = [f"it held {size(held)}"] if held else []
+    holder = "it" if kill.spoke and _HELD.search(kill.spoke.line) else "its control group"
+    parts = [f"{holder} held {size(held)}"] if held else []
     parts += [f"the limit of its control group is {size(limit)}"] if limit else []
     about = f": {', '.join(parts)}" if parts else ""
-    at = f" Shortly before, memory grew at {place}." if place else ""
+    at = f" Shortly before, its main thread stood at {place}." if place else ""
     return Found(
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,
         summary=f"The kernel killed the program for want of memory{about}.{at}",
         evidence=_kill_evidence(journal, kill),
-        do=_cures(place),
+        do=_cures(None),
         where=place,
         details={"held_bytes": held, "limit_bytes": limit},
     )
@@ -141,7 +142,7 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
     if error is not None and worker_died(error):
         then, place = " The program ended with an error that says so.", user_line(error, program_folder(journal))
     elif stall is not None and stall.samples:
-        then = " The training stands still."
+        then = " The program stands still."
         place = _innermost_place(journal, stall.samples)
     return Found(
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,
@@ -195,7 +196,7 @@ def _kill_evidence(journal: Journal, kill: MemoryKill) -> tuple[Evidence, ...]:
 
 
 def _filling_place(journal: Journal, kill: MemoryKill) -> str | None:
-    """The line at which the program last grew: the one that keeps what it gets, if a stack shows such a line."""
+    """Where the program last stood: at the line that keeps what it gets, if a stack shows such a line."""
     at = kill.ended.at if kill.ended else journal.now
     samples = [sample for sample in journal.since(StackSampled, at - LOOKED_BACK_S) if sample.main]
     return _innermost_place(journal, samples, keeping=True)

@@ -173,11 +173,11 @@ def _from_holder(
     if _GRAPH in what:
         cure = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
     elif holder["kind"] in ("dict", "defaultdict", "OrderedDict", "CacheLength"):
-        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are never used"
+        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
     else:
         cure = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
     evidence = [Evidence(claim, holder["grown"], None, (count,))]
-    return f"It keeps every {what} in {name}{at}.", place, evidence, (cure,), not holder.get("sheds")
+    return f"{name}{at} has grown by {holder['grown']:,} entries: {what}.", place, evidence, (cure,), not holder.get("sheds")
 
 
 # --- a cache of tf.data without an end ---
@@ -209,12 +209,12 @@ def _from_cache(
     place = short(journal, stage.where)
     at = f" at {place}" if place else ""
     if elements == -1:
-        source = f"cache(){at} comes after repeat(): it is never complete, and keeps every element for good."
+        source = f"cache(){at} keeps the elements of a data set that has no end: it is never complete."
         claim = "the data set that cache() keeps has no end"
-        cure = f"put cache() before repeat(){at}"
+        cure = f"put cache() before repeat(), or before what else makes the data set endless{at}"
     else:
         source = (
-            f"cache(){at} keeps {elements:,} elements of {size(each or 0)}: {size(elements * (each or 0))}, more than there is."
+            f"cache(){at} keeps {elements:,} elements of {size(each or 0)}: {size(elements * (each or 0))}, more than was free."
         )
         claim = f"cache() keeps {elements:,} elements"
         cure = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
@@ -237,7 +237,7 @@ def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str 
     name = traced.function.rpartition(".")[2]
     events: tuple[Event, ...] = (traced,)
     return (
-        f"{name}{at} is made anew again and again, {traced.objects:,} times so far, and its traces are kept.",
+        f"{name}{at} is made anew again and again, {traced.objects:,} times so far.",
         place,
         [
             Evidence(

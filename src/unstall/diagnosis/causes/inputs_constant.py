@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
     kind = f" (of the kind {inputs[0].dtype})" if inputs[0].dtype else ""
     return Found(
         certainty=Certainty.CERTAIN if count >= _size(inputs) else Certainty.LIKELY,
-        summary=f"Every number of the {what}{kind} is {value}: nothing can be told from them, and {in_words(bad)}.",
+        summary=f"All {count:,} numbers of the {what}{kind} that were looked at are {value}, and {in_words(bad)}.",
         evidence=(
             Evidence(
                 f"all {count:,} numbers of the {what} that were looked at are {value}", value, None, tuple(inputs[0].events)

@@ -104,7 +104,12 @@ def _found(run: Course, bad: Trouble, inputs: Fed, first: dict[str, Any], made: 
         summary=f"The {inputs.label} go {size} straight into the first layer, which is made for about 1, and {in_words(bad)}.",
         evidence=(
             Evidence(f"{inputs.label} {size}", inputs.rms, LARGE, tuple(inputs.events)),
-            Evidence(f"the first layer makes numbers of about {told(made)} of them", made, FIRST_OUTPUT, (run.samples[0],)),
+            Evidence(
+                f"by the size of its weights at the start, the first layer makes numbers of about {told(made)} of them",
+                made,
+                FIRST_OUTPUT,
+                (run.samples[0],),
+            ),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
         do=(

@@ -126,8 +126,7 @@ def _not_finite(run: Course) -> Found | None:
     return _found(
         run,
         bad,
-        f"Some {bad.label} are not numbers (NaN or infinite){row}.{by}"
-        " The loss of a batch that holds one is NaN, and then so is every weight.",
+        f"Some {bad.label} are not numbers (NaN or infinite){row}.{by} The loss, or the weights, are no longer finite.",
         Evidence(f"{bad.bad}{row}", bad.not_finite, 0, tuple(bad.events[:1])),
         (
             "leave out the rows without a label, or fill them: numpy.isfinite(labels)",
@@ -142,16 +141,20 @@ def _inside_out(run: Course) -> Found | None:
     for labels in fed(run, "y"):
         few = (1 - PROPER_BOXES) * labels.boxes
         if 0 < labels.boxes_inside_out <= few:  # read as corners
-            bad, what = labels.boxes_inside_out, "their right edge left of the left one, or the bottom above the top"
+            read_as, bad, what = (
+                "read as corners",
+                labels.boxes_inside_out,
+                "their right edge left of the left one, or the bottom above the top",
+            )
         elif 0 < labels.boxes_negative <= few < labels.boxes_inside_out:  # read as a place and a size
-            bad, what = labels.boxes_negative, "a width or a height below 0"
+            read_as, bad, what = "read as a place and a size", labels.boxes_negative, "a width or a height below 0"
         else:
             continue
         count = f"{bad:,} of {labels.boxes:,}"
         return _found(
             run,
             labels,
-            f"Boxes are inside out: of those looked at, {count} have {what}.",
+            f"Boxes are inside out: {read_as}, {count} of those looked at have {what}.",
             Evidence(f"boxes with a negative width or height: {count}", bad, 0, tuple(labels.events[:1])),
             ("swap the corners of such boxes, or leave them out: `unstall data check` names them",),
         )

@@ -77,10 +77,10 @@ def _has_sunk(run: Course, rate: float) -> bool:
 def _sunk(run: Course, rate: float) -> Found:
     newest = run.samples[-1]
     fell = f"the learning rate has fallen from {told(run.rates[0])} to {told(rate)}"
-    still = f"no weight has changed by one bit in {newest.facts['window']:,} steps"
+    still = f"no weight that was looked at has changed by one bit in {newest.facts['window']:,} steps"
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"{fell[0].upper()}{fell[1:]}, and {still}: the training goes on in vain.",
+        summary=f"{fell[0].upper()}{fell[1:]}, and {still}.",
         evidence=(
             Evidence(fell, rate, OF_START * run.rates[0], (run.samples[0], newest)),
             Evidence(still, newest.facts["window"], UNMOVED_STEPS, (newest,)),
@@ -133,7 +133,7 @@ def _found(run: Course, rate: float, usual: float, sample: WeightsSampled, share
                 (run.samples[-1],),
             ),
             Evidence(
-                f"{planned:,} steps of this length move the weights by {100 * share:.2g} % of their size",
+                f"{planned:,} steps like the longest one measured would move the weights by {100 * share:.2g} % of their size",
                 share,
                 TRAVEL,
                 (sample,),

@@ -89,7 +89,8 @@ def examine(journal: Journal) -> Verdict:
     bad_inputs = [each for each in fed(run, "x") if each.not_finite]
     why, line, do = _why(run, bad_inputs)
     if run.model.get("loss_scaled") and not ruined_weights(run) and not bad_inputs:
-        why += " The loss scale leaves out such a step: it has left out every one, and no weight changes."
+        steps = run.samples[-1].facts["window"]
+        why += f" The loss scale leaves out such a step, and no weight that was looked at has changed in {steps:,} steps."
         do = (*_IN_HALF, *do)
     when = _when(run)
     return Found(
@@ -170,7 +171,7 @@ def _when(run: Course) -> str:
     if run.broke is None:
         names = listed([short_name(weight) for weight in ruined])
         since = f"since step {run.samples[-1].step - 1:,} or before"
-        return f"The weights of {names} are not finite {since}, while the loss looks as if nothing was wrong"
+        return f"The weights of {names} are not finite {since}, and no loss was seen that is not finite"
     seen = run.broke.facts
     what = "NaN" if seen["value"] == "nan" else "infinite"
     since = "since" if seen["exact"] else "at the latest since"

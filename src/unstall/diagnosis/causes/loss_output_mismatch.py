@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from unstall.diagnosis.failures import telling_line
 from unstall.diagnosis.fed import Fed, labels_of
 from unstall.diagnosis.loops import facts, not_inside, short
 from unstall.diagnosis.numbers import Course, course, told
@@ -121,10 +122,11 @@ def _as_called(run: Course) -> Found | None:
         output = {"units": seen["shape"][-1] if seen["shape"] else None, "rank": len(seen["shape"]), "axis": -1}
         outside = seen.get("least") is not None and (seen["least"] < -TOLERANCE or seen["most"] > 1 + TOLERANCE)
         activation = "linear" if outside else _MADE_BY.get(seen["made_by"] or "")
-        said = _structure(run, {**output, "activation": activation}, seen)
+        values = f"values from {told(seen['least'])} to {told(seen['most'])}" if outside else ""
+        said = _structure(run, {**output, "activation": activation, "values": values}, seen)
         if said is None:
             continue
-        how = f"values from {told(seen['least'])} to {told(seen['most'])}" if outside else f"made by {seen['made_by']}"
+        how = values or f"made by {seen['made_by']}"
         claim = (
             f"predictions of shape {seen['shape']}, {how}, given to {_ENTROPIES[seen['name']]}, from_logits={seen['from_logits']}"
         )
@@ -169,6 +171,7 @@ def _no_probabilities(output: Facts, loss: Facts) -> Said | None:
         return None
     plain = activation == "linear"
     what = "raw scores (its last layer has no activation)" if plain else f"the values of a {activation}"
+    what = output.get("values") or what  # where the last layer is not known, and only what it gives is seen
     last = "softmax" if "categorical" in name else "sigmoid"
     return (
         Certainty.CERTAIN,
@@ -300,11 +303,11 @@ def _crash(journal: Journal) -> Found | None:
         own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
         compiled = facts(journal, "compiled")
         line = place(own["file"], own["line"], program_folder(journal)) if own else None
-        said = next((text for text in error.message.splitlines() if _SHAPE_ERRORS.search(text)), "").strip()[:200]
+        said = telling_line(error, _SHAPE_ERRORS)
         return Found(
             certainty=Certainty.CERTAIN,
             summary="The labels and the outputs do not have the shapes that the loss needs. The program ended with that error.",
-            evidence=(Evidence(f"{error.kind.split('.')[-1]}: {said}", None, None, (error,)),),
+            evidence=(Evidence(f"the error that ended it: {said}", None, None, (error,)),),
             do=_AS_COLUMNS if _are_class_numbers(said) else _AS_OUTPUTS,
             where=short(journal, compiled[-1].facts["where"]) if compiled else line,
             effect=Effect.STOPS,

@@ -106,13 +106,13 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
     summary = f"There is no {path}."
     do: list[str] = []
     if path.startswith(("None/", "None\\")) or "/None/" in path:
-        names = ", ".join(looked.unset_variables) if looked and looked.unset_variables else ""
-        summary = f"The path {path} was put together from something that is None" + (f": {names} is not set." if names else ".")
-        do.append(
-            f"set it: export {names.split(',')[0]}=…" if names else "find out which variable or setting should hold the folder"
-        )
+        names = looked.unset_variables if looked else []
+        summary += " It holds the word None, as a path does that is put together from a value that is not set."
+        if names:
+            summary += f" {', '.join(names)} {'is' if len(names) == 1 else 'are'} not set, and the program asks for {_it(names)}."
+        do.append(f"set it: export {names[0]}=…" if names else "find out which variable or setting should hold the folder")
     elif "$" in path or path.startswith("~"):
-        summary += " It still holds a variable or ~ that nobody expanded."
+        summary += " It holds a variable or ~, which was not expanded."
         do.append("expand it: os.path.expanduser(os.path.expandvars(path))")
     if looked is not None:
         evidence.append(Evidence(f"it exists as far as {looked.exists_up_to}", looked.exists_up_to, None, (looked,)))
@@ -125,6 +125,10 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
     return Found(certainty=Certainty.CERTAIN, summary=summary, evidence=tuple(evidence), do=tuple(do), where=line)
 
 
+def _it(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
 def _of_emptiness(journal: Journal) -> Verdict:
     """It ended well, without a step, after a pattern that matched nothing gave an empty data set."""
     patterns = journal.of(PatternMatchedNothing)
@@ -135,7 +139,7 @@ def _of_emptiness(journal: Journal) -> Verdict:
     file, _, number = (pattern.where or "").rpartition(":")
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"No file matches {pattern.pattern}, so the data set was empty. The program ended, and no step was seen.",
+        summary=f"No file matches {pattern.pattern}, and a data set was empty. The program ended, and no step was seen.",
         evidence=(
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
             Evidence("the data set ended before its first batch", 0, 1, tuple(empty[-1:])),

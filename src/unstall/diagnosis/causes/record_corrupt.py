@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from unstall.diagnosis.failures import (
     fatal_error,
+    line_of,
     of_unread_image,
     steps_by_then,
     steps_in_words,
@@ -36,7 +37,6 @@ from unstall.diagnosis.failures import (
     unseen_end,
     user_line,
 )
-from unstall.diagnosis.messages import innermost
 from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
@@ -80,6 +80,7 @@ _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"PytorchStreamReader failed (?:reading|locating)"), "a file of torch.save is damaged or cut off"),
     (re.compile(r"pickle data was truncated|UnpicklingError: invalid load key"), "a pickled file is damaged, or is none"),
 )
+_DAMAGED = re.compile(r"damaged$|cut off|checksum|empty")  # else it may be whole, and read as what it is not
 _IMAGES = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)"
 _OTHERS = r"\.(?:tfrecords?|record|np[yz]|h5|hdf5|keras|zip|gz|tar|pkl|pickle|parquet|pth?|ckpt|bin)"
 _DATA = rf"(?:{_IMAGES}|{_OTHERS})"
@@ -125,14 +126,16 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
     seen = _file(journal, error, _IMAGES if "image" in meaning else _DATA)
     place_in_file = f", at byte {int(said['at']):,}" if "at" in said.re.groupindex else ""
     which = f" in {seen.path}" if seen else ""
-    evidence = [Evidence(f"the error that ended it: {_line_of(text, said)}", _line_of(text, said), None, (error,))]
+    how = "is damaged" if _DAMAGED.search(meaning) else "cannot be read"
+    line = line_of(text, said)
+    evidence = [Evidence(f"the error that ended it: {line}", line, None, (error,))]
     if seen is not None and seen.met is not None:
         evidence.append(Evidence(seen.how, seen.path, None, (seen.met,)))
     if made:
-        evidence.append(Evidence(f"{counted(made, 'step')} went well before it", made, None, (error,)))
+        evidence.append(Evidence(f"{counted(made, 'step')} had ended before it", made, None, (error,)))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The data is damaged{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
+        summary=f"The data {how}{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
         evidence=tuple(evidence),
         do=(
             "read every file once before training, and list those that fail",
@@ -141,14 +144,6 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         where=_stage(journal, text, folder) or user_line(error, folder),
         effect=Effect.STOPS,
     )
-
-
-def _line_of(text: str, said: re.Match[str]) -> str:
-    """The line of the text that says it, without what the framework puts around."""
-    line = text[: said.end()].rpartition("\n")[2] + text[said.end() :].partition("\n")[0]
-    kind, colon, message = line.strip().partition(": ")
-    is_kind = bool(colon) and re.fullmatch(r"[\w.]*(?:Error|Exception|BadZipFile)", kind) is not None
-    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:240]
 
 
 @dataclass(frozen=True)

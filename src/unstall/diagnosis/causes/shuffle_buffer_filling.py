@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, StepsEnded
+from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
 
 LONG_FILL_S = 35.0  # a buffer that is full sooner is worth its time
@@ -87,7 +87,7 @@ def _fill(journal: Journal, pipeline: Pipeline) -> Fill | None:
     assert found is not None
     shuffle, target = found
     after = [event for event in pipeline.events if event.at > last.at]
-    stepped = any(group.at > last.at for group in journal.of(StepsEnded))
+    stepped = any(group.at > last.at for group in journal.of(StepsEnded)) or journal.last(ProcessEnded) is not None
     is_over = bool(after) or stepped or journal.now - last.at > STILL_FILLING_S
     worked = pipeline.worked(last)
     before = worked[: [(stage.kind, stage.where) for stage in worked].index((shuffle.kind, shuffle.where))]
@@ -121,8 +121,11 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
     speed = fill.shuffle.buffered / fill.seconds
     place = f" at {fill.shuffle.where}" if fill.shuffle.where else ""
     if fill.is_over:
-        again = f", and again with each pass ({len(fills)} times up to now)" if len(fills) > 1 else ""
-        summary = f"The shuffle{place} took {fill.seconds:.0f} s to fill its buffer of {fill.target:,} elements{again}."
+        again = f" It was seen {len(fills)} times." if len(fills) > 1 else ""
+        summary = (
+            f"The shuffle{place} was filling its buffer for {fill.seconds:.0f} s or longer: {fill.shuffle.buffered:,} of "
+            f"{fill.target:,} elements by then.{again}"
+        )
     else:
         left = (fill.target - fill.shuffle.buffered) / speed
         summary = (
@@ -130,12 +133,12 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
             f"{fill.seconds:.0f} s. The next batch comes when it is full, in about {_time(left)}. It is slow, not stuck."
         )
     evidence = [
-        Evidence(f"the buffer grows by {speed:,.0f} elements a second; no batch has come out yet", speed, None, fill.events),
+        Evidence(f"{speed:,.0f} elements a second came into the buffer, and no batch out of it", speed, None, fill.events),
         Evidence(f"at that speed the whole buffer takes {_time(fill.total_s)}", fill.total_s, LONG_FILL_S, fill.events),
     ]
     if fill.source is not None and fill.source.seconds > 0.3 * fill.seconds:
         at = f" ({fill.source.where})" if fill.source.where else ""
-        claim = f"the time goes into {fill.source.words}{at}, once for each element in the buffer"
+        claim = f"of the stages before it, {fill.source.words}{at} worked longest: {fill.source.seconds:.0f} s"
         evidence.append(Evidence(claim, fill.source.seconds, None, fill.events[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,
@@ -144,7 +147,7 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
         do=(
             "shuffle before the costly stage: the file names or the raw records, with a large buffer",
             f"or make the buffer smaller than {fill.target:,}: a few thousand are enough where the files are shuffled",
-            "or wait: it goes on by itself",
+            *([] if fill.is_over else ["or wait: it goes on by itself"]),
         ),
         where=fill.shuffle.where,
         effect=Effect.SLOWS,

@@ -124,12 +124,12 @@ def _found(journal: Journal, filling: Filling, kill: MemoryKill | None, died: bo
     place = short(journal, filling.stage.where)
     at = f" at {place}" if place else ""
     planned, free = filling.planned_bytes, filling.free_bytes
-    needs = f" need {size(planned)}" if planned is not None else " need more"
+    needs = f", which need {size(planned)}" if planned is not None else f"; memory grew by {size(filling.grown_bytes)} meanwhile"
     then = " The kernel killed the program, and no step was seen to end before that." if kill else ""
     sure = died or filling.grown_bytes >= SURE_SHARE * free
     return Found(
         certainty=Certainty.CERTAIN if sure and planned is not None else Certainty.LIKELY,
-        summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements, which{needs}; {size(free)} were free.{then}",
+        summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements{needs}; {size(free)} were free.{then}",
         evidence=tuple(_evidence(filling, kill)),
         do=(
             f"shuffle before the decoding{at}: file names and records are small",
@@ -144,7 +144,7 @@ def _fitting(filling: Filling) -> str:
     if filling.element_bytes is None:
         return "a few hundred elements"
     fits = int(filling.free_bytes * 0.5 / filling.element_bytes)
-    return f"{fits:,} elements take half of what is free" if fits else "not even one element fits"
+    return f"{fits:,} elements take half of what is free" if fits else "one element takes more than half of what was free"
 
 
 def _evidence(filling: Filling, kill: MemoryKill | None) -> list[Evidence]:

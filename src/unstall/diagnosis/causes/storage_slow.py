@@ -87,21 +87,25 @@ def _may_read(stage: Worked) -> bool:
 def _found(looked: Starved, python: PythonInput | None, stage: Worked | None, disk: tuple[Evidence, ...]) -> Found:
     evidence = [waiting(looked), *disk]
     if python is not None:
-        words = python.awaits or "a file"
-        reading = f"Your input code waits for {words} in {python.function} at {python.place}"
+        does = f"waits for {python.awaits}" if python.awaits else "stands"
+        reading = f"Your input code {does} in {python.function} at {python.place}"
         count = len(python.samples)
-        claim = f"{count} of {python.looked} samples find the input in {python.function} ({python.place}), waiting"
+        claim = f"{count} of {python.looked} samples find the input in {python.function} ({python.place})"
         evidence.append(Evidence(claim, count, None, python.samples))
     else:
         at = f" at {stage.where}" if stage is not None and stage.where else ""
-        reading = f"The time goes into {stage.words if stage is not None else 'reading'}{at}"
+        what = (
+            f"Most of the pipeline's work is {stage.words}" if stage is not None else "Which part of the input reads was not seen"
+        )
+        reading = f"{what}{at}"
     rate = sum(host.disk_read_bytes_s for host in looked.hosts) / max(1, len(looked.hosts))
-    speed = f", which gives {rate / 1e6:.2g} MB a second" if disk else ""
+    speed = f" {rate / 1e6:.2g} MB a second come from the disk, and threads wait for it." if disk else ""
     assert looked.cores is not None
+    idle = " The CPU has little to do." if looked.cores < IDLE_CORES else ""
     evidence.append(Evidence(f"the program uses {looked.cores:.1f} cores meanwhile", looked.cores, IDLE_CORES, looked.hosts[-5:]))
     return Found(
         certainty=Certainty.CERTAIN if disk and looked.wait is not None else Certainty.LIKELY,
-        summary=f"{told(looked)} {reading}{speed}. The CPU has little to do: what is slow is the storage.",
+        summary=f"{told(looked)} {reading}.{speed}{idle}",
         evidence=tuple(evidence),
         do=(
             "copy the data to a local disk before the training",

@@ -80,7 +80,7 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
             SWAPPED_IN_BYTES_S,
             events,
         ),
-        Evidence(f"{faults:,.0f} of the program's memory accesses a second wait for the disk", faults, FAULTS_S, events),
+        Evidence(f"{faults:,.0f} of the program's memory accesses a second go to the disk", faults, FAULTS_S, events),
         Evidence(
             f"{size(largest.swapped_bytes)} of the program's memory lie in swap space", largest.swapped_bytes, None, (largest,)
         ),
@@ -95,8 +95,8 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
     needs = size(largest.anon_bytes + largest.swapped_bytes)
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The program needs {needs} of memory{limit}: the kernel swaps it to the disk and back, "
-        f"{size(rate)} a second, and the program waits for that.",
+        summary=f"The program has {needs} of memory{limit}: {size(rate)} a second are read back from swap space, "
+        "and the program waits for the disk meanwhile.",
         evidence=tuple(evidence),
         do=(
             "use less memory: smaller batches and buffers, fewer workers, data read piece by piece",

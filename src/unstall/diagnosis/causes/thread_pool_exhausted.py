@@ -88,8 +88,8 @@ def _tensorflow(stall: Stall, still: list[Still], folder: str) -> Found | None:
         )
     return Found(
         Certainty.CERTAIN,
-        f"{users[0]['function']} at {place} runs inside a py_function and calls a tf.function. Its own thread is of the pool that"
-        f" would have to run that function, and no other is free.",
+        f"{users[0]['function']} at {place} runs inside a py_function and waits for a tf.function, which needs a thread of the"
+        " same pool of TensorFlow.",
         tuple(evidence),
         (
             "call the plain Python function inside the py_function, or write it with TensorFlow operations only",
@@ -154,7 +154,8 @@ def _python(stall: Stall, still: list[Still], folder: str) -> Found | None:
     )
     return Found(
         Certainty.CERTAIN,
-        f"All {len(threads)} threads of the pool {name} wait, at {place}, for tasks that only the same pool can run.",
+        f"All {len(threads)} threads of the pool {name} wait for a future, at {place}, and no thread of a pool runs a task that"
+        " could give it.",
         (Evidence(claim, len(threads), None, first.samples), *_state(stall)),
         ("give the inner tasks a pool of their own", "or call them directly instead of submitting them"),
         place,

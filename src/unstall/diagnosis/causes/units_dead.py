@@ -86,7 +86,7 @@ def _found(run: Course, bad: Trouble, windows: list[WeightsSampled], dead: list[
     all_of = "All" if count == units else f"{count} of"
     return Found(
         certainty=Certainty.CERTAIN if count == units else Certainty.LIKELY,
-        summary=f"{all_of} {units} units of {layers} are dead: their ReLU never answers and they learn nothing; {in_words(bad)}.",
+        summary=f"{all_of} {units} units of {layers} are dead: no weight into them changed in {steps:,} steps; {in_words(bad)}.",
         evidence=(
             Evidence(f"the weights into {count} of {units} units of {layers} have not changed by one bit in {steps:,} steps",
                      count / units, DEAD, tuple(windows[-LEAST_WINDOWS:])),

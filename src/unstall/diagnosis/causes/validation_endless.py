@@ -125,8 +125,8 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=(
-            f"{what}, and without `{validation.argument}` nothing says where to stop: the validation will never end. It has made "
-            f"{validation.steps:,} steps in {validation.seconds:.0f} s{times}."
+            f"{what}, and without `{validation.argument}` nothing says where to stop: the validation will never end. "
+            f"{_so_far(validation)}{times}."
         ),
         evidence=(
             Evidence("the validation's input has no end, and no number of steps was given", "endless", None, (source,)),
@@ -149,7 +149,7 @@ def _in_own_loop(validation: Validation, passes: float) -> Verdict:
         certainty=Certainty.LIKELY,
         summary=(
             f"Your validation data repeat for ever, and the loop over them goes on: {validation.steps:,} steps in "
-            f"{validation.seconds:.0f} s, {passes:.0f} times through the data. Nothing is trained meanwhile."
+            f"{validation.seconds:.0f} s, {passes:.0f} times through the data."
         ),
         evidence=(
             Evidence("the validation's data set has no end", "endless", None, (validation.source,)),
@@ -196,21 +196,21 @@ def _training_s(journal: Journal, validation: Validation) -> float | None:
 def _too_many(
     validation: Validation, wanted: int, total: float, evidence: Evidence, per_pass: int | None, certainty: Certainty
 ) -> Found:
-    right = f" It should be {per_pass:,}." if per_pass else ""
+    of_pass = f": {wanted / per_pass:.0f} passes over the data, of {per_pass:,} batches each" if per_pass else ""
     so_far = (
-        f"It took {_time(validation.seconds)}."
+        f"The validation took {_time(validation.seconds)}."
         if validation.is_over
-        else f"It has made {validation.steps:,} of them in {validation.seconds:.0f} s and will take {_time(total)}."
+        else f"It has made {validation.steps:,} steps of validation in {validation.seconds:.0f} s and will take {_time(total)}."
     )
+    waits = " The training waits for it." if validation.source.role == "validate" else ""
     return Found(
         certainty=certainty,
-        summary=(
-            f"{validation.argument} is {wanted:,}, which looks like the number of samples, not of batches.{right} "
-            f"{so_far} The training waits for it, after each epoch."
-        ),
+        summary=(f"{validation.argument} is {wanted:,}{of_pass}. {so_far}{waits}"),
         evidence=(evidence, _progress(validation)),
         do=(
-            f"give {validation.argument}={per_pass}" if per_pass else f"divide {validation.argument} by the batch size",
+            f"give {validation.argument}={per_pass}"
+            if per_pass
+            else f"divide {validation.argument} by the batch size, if it is the number of samples",
             "or leave it out and give validation data that end (no repeat(), no `while True:`)",
         ),
         where=validation.where,
@@ -218,8 +218,15 @@ def _too_many(
     )
 
 
+def _so_far(validation: Validation) -> str:
+    """Steps of a validation are not seen everywhere."""
+    took = f"{validation.seconds:.0f} s"
+    return f"It has made {validation.steps:,} steps in {took}" if validation.groups else f"It has taken {took} so far"
+
+
 def _progress(validation: Validation) -> Evidence:
-    claim = f"{validation.steps:,} steps of validation in {validation.seconds:.0f} s"
+    took = f"{validation.seconds:.0f} s"
+    claim = f"{validation.steps:,} steps of validation in {took}" if validation.groups else f"the validation began {took} ago"
     return Evidence(claim, validation.steps, None, (validation.began, *validation.groups[-2:]))
 
 

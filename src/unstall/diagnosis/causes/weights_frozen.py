@@ -104,7 +104,7 @@ def _found_nothing(journal: Journal, fit: FitBegan, event: LoopSeen) -> Found:
     frozen = f"all {seen['all_parameters']:,} parameters are frozen{at}"
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The model has no trainable weights: {frozen}. Training changes nothing.",
+        summary=f"The model has no trainable weights: {frozen}.",
         evidence=(Evidence(f"0 of {seen['all_parameters']:,} parameters are trainable{layers}", 0, None, (event,)),),
         do=(
             "set trainable = True on the layers that are to learn, before compile",
@@ -129,7 +129,7 @@ def _reason(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tu
     if not seen["applied"] and seen["optimizers"]:
         at = f" computed at {asked}" if asked else ""
         return (
-            f"the gradients{at} are never given to the optimizer",
+            f"the gradients{at} were not seen to be given to the optimizer",
             asked,
             ("call optimizer.apply_gradients(zip(gradients, variables)) in each step",),
         )
@@ -149,7 +149,7 @@ def _found(
     names = last.facts["unchanged"]
     return Found(
         certainty=certainty,
-        summary=f"Training changes no weight: {why}.",
+        summary=f"No weight that was looked at has changed: {why}.",
         evidence=(
             Evidence(f"{listed(names)}: not one bit has changed in {steps:,} steps", steps, LEAST_STEPS, (last,)),
             Evidence(why, last.facts["learning_rate"], None, (last,)),

@@ -32,11 +32,11 @@ import re
 from unstall.crew.crew import Crew, Member, named, numbered
 from unstall.crew.places import GONE, Doing, Place, places_of, silent_s
 from unstall.diagnosis import clusters
-from unstall.diagnosis.failures import user_line
+from unstall.diagnosis.failures import telling_line, user_line
 from unstall.diagnosis.stacks import program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, SignalSent
+from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
@@ -85,9 +85,10 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
     place = where(users[0], folder)
     cluster = clusters.of(stall, still.pid)
     count = len(still.samples)
+    who = "the main thread" if still.thread["name"] == "MainThread" else "a thread"
     evidence = [
         Evidence(
-            f"the main thread stands at {place}, in the call that joins {name} ({count} of {count} samples)",
+            f"{who} stands at {place}, in the call that joins {name} ({count} of {count} samples)",
             place,
             None,
             still.samples,
@@ -96,32 +97,33 @@ def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Foun
     ]
     size = clusters.size(cluster)
     of_how_many = clusters.who(journal) or (f" The run is meant for {size} processes." if size else "")
-    if cluster is not None and (missing := _not_connected(cluster.connections, clusters.tf_workers(cluster))):
+    if cluster is not None and (missing := _not_connected(cluster)):
         evidence.append(
             Evidence(f"there is no connection to {', '.join(missing)}, which TF_CONFIG lists", len(missing), 0, (cluster,))
         )
     return Found(
         Certainty.CERTAIN if stall.seconds >= SURE_AFTER_S else Certainty.LIKELY,
-        f"The program waits at {place} for the other processes of {name}.{of_how_many} Not all of them have come.",
+        f"The program waits at {place} for the other processes of {name}.{of_how_many} That call has not returned.",
         tuple(evidence),
         (*_DO, clusters.TOGETHER) if clusters.who(journal) else _DO,
         place,
     )
 
 
-def _not_connected(connections: list[dict[str, object]], workers: list[str]) -> list[str]:
-    connected = {str(connection.get("to")) for connection in connections}
-    return [worker for worker in workers if worker not in connected] if len(workers) > 1 else []
+def _not_connected(cluster: ClusterSeen) -> list[str]:
+    """Of the others. A connection is seen by its numbers: whether one leads to a name cannot be told."""
+    connected = {str(connection.get("to")) for connection in cluster.connections}
+    return [other for other in clusters.tf_others(cluster) if other not in connected and clusters.is_number(other)]
 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
     folder = program_folder(journal)
     place = user_line(error, folder)
-    line = next((text for text in error.message.splitlines() if _ERRORS.search(text)), error.message.splitlines()[0])
+    line = telling_line(error, _ERRORS)
     return Found(
         Certainty.CERTAIN,
-        f"A process of the cluster did not come, or has left: {line[:200]}",
-        (Evidence(f"the program ended with {error.kind}", line[:200], None, (error,)),),
+        f"A process of the cluster did not come, has left, or could not be reached: {line}",
+        (Evidence(f"the error that ended it: {line}", line, None, (error,)),),
         _DO,
         place,
     )
@@ -169,7 +171,7 @@ def _fallen_silent(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | No
         return None
     member, place = quiet[0]
     step = f" since step {place.step:,}" if place.step is not None else ""
-    words = f"{_called(member)} has told nothing for {silent_s(crew, member):.0f} s{step}: its machine or its watcher is gone"
+    words = f"{_called(member)} has told nothing for {silent_s(crew, member):.0f} s{step}, while others have"
     return _found_crew(crew, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
 
 
@@ -191,7 +193,7 @@ def _not_come(crew: Crew, placed: list[tuple[Member, Place]]) -> Verdict:
     if crew.not_read:
         words = f"Of {numbered(crew.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
         return _found_crew(crew, [], words, held[0][1], held, sure)
-    words = f"All {len(held)} have come, and do not reach each other"
+    words = f"All {len(held)} are at the call that joins them, and it has not returned"
     return _found_crew(crew, [], words, held[0][1], held, Certainty.LIKELY)
 
 
@@ -206,6 +208,11 @@ def _called(member: Member) -> str:
     return f"{member.name[0].upper()}{member.name[1:]}{host}"
 
 
+def _are(held: list[tuple[Member, Place]]) -> str:
+    verb = "waits" if len(held) == 1 else "wait"
+    return verb if all(place.waits for _, place in held) else f"{verb}, or ended with an error about others"
+
+
 def _found_crew(
     crew: Crew, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
 ) -> Found:
@@ -214,7 +221,7 @@ def _found_crew(
     evidence += [Evidence(f"{member.name} {waiting.words}", waiting.where, None, waiting.events) for member, waiting in held[:6]]
     return Found(
         certainty,
-        f"{words}. {len(held)} of {crew.of} workers are held by that: {waits}.",
+        f"{words}. {len(held)} of {crew.of} workers {_are(held)}: {waits}.",
         tuple(evidence),
         _DO,
         place.where or held[0][1].where,

@@ -284,7 +284,7 @@ def _by_memory(paces: list[Pace]) -> _Slow | None:
         return None
     if (slow.collective_share or 0.0) > SELDOM:
         return None
-    why = "its machine has too little memory and swaps, and those of the others do not"
+    why = f"its machine swaps {swaps / 1e6:.0f} MB a second, and those of the others hardly do"
     do = "give this worker as much memory as the others, or end what else uses it on its machine"
     return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
 
@@ -302,7 +302,7 @@ def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
         claim = f"it uses {100 * slow.cpu_share:.0f} % of its cores, the others {100 * usual:.0f} %"
         told.append((claim, slow.cpu_share, usual, slow.hosts))
     if slow.queued_cores is not None and slow.queued_cores >= QUEUED_CORES:
-        claim = f"{slow.queued_cores:.1f} of its threads wait for a core at any time: its machine is crowded"
+        claim = f"{slow.queued_cores:.1f} of its threads wait for a core at any time"
         told.append((claim, slow.queued_cores, QUEUED_CORES, slow.hosts))
     if slow.swap_bytes_s is not None and slow.swap_bytes_s > SWAPS_BYTES_S:
         claim = f"its machine swaps {slow.swap_bytes_s / 1e6:.0f} MB a second"
