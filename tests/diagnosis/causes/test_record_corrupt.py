@@ -60,7 +60,7 @@ def test_a_file_is_named_by_its_whole_path_or_not_at_all(named: str, which: str)
     error = raised("PIL.UnidentifiedImageError", f"cannot identify image file {named}")
     verdict = record_corrupt.examine(journal(started(), error, CRASHED))
     assert isinstance(verdict, Found)
-    assert verdict.summary.startswith(f"The data is damaged{which}")
+    assert verdict.summary.startswith(f"The data cannot be read{which}")
 
 
 def test_nothing_is_said_of_steps_where_they_are_not_seen() -> None:
