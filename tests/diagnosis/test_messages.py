@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from unstall.diagnosis.failures import user_line
 from unstall.diagnosis.messages import MOST_LETTERS, innermost, named_places
+from unstall.journal.events import ErrorRaised
 
 RECORDED = json.loads((Path(__file__).parent / "messages.json").read_text(encoding="utf-8"))
 NOISE = (
@@ -43,3 +45,10 @@ def test_a_plain_message_is_left_as_it_is() -> None:
 def test_the_line_that_a_quoted_traceback_names() -> None:
     assert named_places(RECORDED["tensorflow: generator in fit"]["message"])[-1] == ("/home/user/project/train.py", 59)
     assert named_places("no line at all") == []
+
+
+def test_a_path_that_xla_writes_without_its_first_slash_is_the_file_of_the_program() -> None:
+    error = RECORDED["tensorflow: xla without a kernel"]
+    raised = ErrorRaised(at=0.0, kind=error["kind"], message=error["message"], frames=[], fatal=True)
+    assert user_line(raised, "/home/me") == "train.py:4"
+    assert user_line(raised, "/home/you") == "home/me/train.py:4"  # of another folder nothing is known: as it was written

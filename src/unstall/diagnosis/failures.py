@@ -50,10 +50,16 @@ def said(error: ErrorRaised) -> Said:
 def user_line(error: ErrorRaised, folder: str) -> str | None:
     """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
     DataLoader, a function of a graph), which ran below the lines of the error's own; else of that."""
-    quoted = [found for found in named_places(error.message) if is_user_file(found[0])]
+    named = [(_rooted(file, folder), line) for file, line in named_places(error.message)]
+    quoted = [found for found in named if is_user_file(found[0])]
     if quoted:
         return place(*quoted[-1], folder)
     return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+
+
+def _rooted(file: str, folder: str) -> str:
+    """XLA writes the whole path of a file without the slash that it begins with."""
+    return f"/{file}" if folder and f"/{file}".startswith(f"{folder.rstrip('/')}/") else file
 
 
 def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:

@@ -38,6 +38,9 @@ _PREFIXES = (
 )
 _SUFFIX = re.compile(r"\s*(?:\[\[\{\{node [^}]*\}\}\]\]\s*)?\[Op:\w+\](?: name:.*)?\s*\Z", re.DOTALL)
 _NODE = re.compile(r"'\{\{node (?P<name>[^}]*)\}\} = [^']*'")
+_COMPILED = re.compile(r"\b__(?:inference|forward|backward)_(?P<name>\w+?)_\d+\[[^\]]*\]")  # a function, with how it is compiled
+_NODE_AGAIN = re.compile(r"(?<=\))\{\{node [^}]*\}\}")  # behind a sentence that names it
+_NODE_ALONE = re.compile(r"\{\{node (?P<name>[^}]*)\}\}")
 
 
 @dataclass(frozen=True)
@@ -132,4 +135,5 @@ def _sentence(text: str) -> str:
     if not lines:
         return ""
     first = f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
-    return _NODE.sub(lambda match: f"'{match['name']}'", first)
+    first = _NODE.sub(lambda match: f"'{match['name']}'", first)
+    return _NODE_ALONE.sub(r"\g<name>", _NODE_AGAIN.sub("", _COMPILED.sub(r"\g<name>", first)))
