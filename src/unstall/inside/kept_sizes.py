@@ -10,11 +10,12 @@ from collections import deque
 from itertools import islice
 from typing import Any, Optional
 
+from unstall.inside.keras_names import is_of_keras
+
 SAMPLED = 12
 DEEPEST = 3
 WIDEST = 16
 _BUILTIN = (int, float, complex, bool, str, bytes, bytearray, type(None))
-_WITH_WEIGHTS = ("keras", "tf_keras")
 
 
 def newest(container: Any, grown: int) -> tuple[str, Optional[int]]:
@@ -61,14 +62,14 @@ def _size(entry: Any, depth: int) -> Optional[int]:
     if isinstance(entry, (list, tuple, set, frozenset, deque, dict)):
         return _inner_size(entry, depth)
     top = _top(type(entry))
+    if any(map(is_of_keras, type(entry).__mro__)):
+        return _weights_size(entry)
     if top in ("numpy", "jax", "jaxlib", "cupy"):
         return _array_size(entry)
     if top == "torch":
         return _torch_size(entry)
     if top == "tensorflow":
         return _tensorflow_size(entry)
-    if top in _WITH_WEIGHTS or any(_top(base) in _WITH_WEIGHTS for base in type(entry).__mro__):
-        return _weights_size(entry)
     if depth < DEEPEST:
         try:
             attributes = object.__getattribute__(entry, "__dict__")

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Optional
 
 from unstall.inside import model_layers, risky
+from unstall.inside.keras_names import is_of_keras
 from unstall.inside.patching import wrap
 from unstall.inside.places import code_place, user_place
 from unstall.inside.probe import Probe
@@ -126,7 +127,7 @@ def _penalties(model: Any) -> int:
 def _is_own_step(model: Any) -> bool:
     """Whether the user's own class computes the step or the loss."""
     for kind in type(model).__mro__:
-        if kind.__module__.split(".")[0] in ("keras", "tf_keras", "keras_hub", "keras_cv", "keras_nlp"):
+        if is_of_keras(kind) or kind.__module__.split(".")[0] in ("keras_hub", "keras_cv", "keras_nlp"):
             return False
         if any(name in kind.__dict__ for name in ("train_step", "compute_loss", "compute_loss_and_updates", "train_function")):
             return True
@@ -162,7 +163,7 @@ def describe_loss(given: Any) -> dict[str, Any]:
         return {"name": _plain_name(given), "from_logits": False}
     kind = given if hasattr(given, "__code__") else type(given)
     name = _plain_name(getattr(kind, "__name__", ""))
-    if str(getattr(kind, "__module__", "")).split(".")[0] not in ("keras", "tf_keras"):
+    if not is_of_keras(kind):
         function = given if hasattr(given, "__code__") else getattr(kind, "call", None)
         return {"name": "", "own": getattr(kind, "__name__", ""), "where": code_place(function)}
     options = dict(getattr(given, "_fn_kwargs", None) or {})
@@ -192,9 +193,7 @@ def _user_losses(model: Any) -> list[Any]:
     functions = [loss if hasattr(loss, "__code__") else getattr(type(loss), "call", None) for loss in flat if loss is not None]
     if _is_own_step(model):
         functions += [getattr(type(model), name, None) for name in ("compute_loss", "train_step")]
-    own_layers = [
-        layer for layer in model_layers.flat(model) if type(layer).__module__.split(".")[0] not in ("keras", "tf_keras")
-    ]
+    own_layers = [layer for layer in model_layers.flat(model) if not is_of_keras(type(layer))]
     functions += [getattr(type(layer), "call", None) for layer in own_layers[:20]]
     return [function for function in functions if code_place(function) is not None]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from unstall.inside.keras_names import is_of_keras
+
 MOST_LAYERS = 400
 MOST_TOLD = 64
 DEEPEST = 12
@@ -69,7 +71,7 @@ def entry(model: Any) -> Optional[list[str]]:
         name = type(layer).__name__
         if name == "InputLayer":
             continue
-        own = type(layer).__module__.split(".")[0] not in ("keras", "tf_keras")
+        own = not is_of_keras(type(layer))
         passed.append("" if own else name)
         if own or getattr(layer, "weights", None):
             break

@@ -11,6 +11,7 @@ import time
 from typing import Any, Optional
 
 from unstall.inside import model_facts, model_layers
+from unstall.inside.keras_names import is_of_keras
 from unstall.inside.own_loop import loop_of
 from unstall.inside.probe import Probe
 from unstall.inside.steps import as_number
@@ -260,7 +261,7 @@ def _short(value: Optional[float]) -> Optional[float]:
 
 def _schedule(rate: Any) -> dict[str, Any]:
     """The numbers of one of Keras's own; of the user's own nothing is called."""
-    if type(rate).__module__.split(".")[0] not in ("keras", "tf_keras"):
+    if not is_of_keras(type(rate)):
         return {}
     config = rate.get_config()
     return {

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Optional
 
+from unstall.inside.keras_names import is_of_keras
 from unstall.inside.steps import as_number
 
 
@@ -19,7 +20,7 @@ def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[f
         return as_number(read(rate))
     if not callable(rate):
         return as_number(rate)
-    if type(rate).__module__.split(".")[0] not in ("keras", "tf_keras"):
+    if not is_of_keras(type(rate)):
         return None
     formula = _SCHEDULES.get(type(rate).__name__)
     try:
