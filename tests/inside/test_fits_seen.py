@@ -191,7 +191,7 @@ def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: Told)
     draws, sleeps = rows["Draws"], rows["Sleeps"]
     assert draws["where"] == told.line("draws") and sleeps["where"] == told.line("sleeps")
     assert 0.5 * timed.calls["on_train_batch_end"] < draws["timed"] <= timed.calls["on_train_batch_end"] < 100
-    assert draws["seconds"] > 0.029 * draws["timed"] and draws["cpu_s"] > 0.2 * draws["seconds"] > sleeps["cpu_s"]
+    assert draws["seconds"] > 0.029 * draws["timed"] and draws["cpu_s"] > 5 * sleeps["cpu_s"]  # one works, the other waits
     scores = next(row for row in timed.callbacks if (row["name"], row["hook"]) == ("Scores", "on_epoch_end"))
     assert scores["seconds"] < 0.5 * draws["seconds"]  # its evaluation is told apart
 

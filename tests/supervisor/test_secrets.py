@@ -65,7 +65,7 @@ def test_no_secret_of_a_program_is_written_or_printed(tmp_path: Path) -> None:
     assert done.returncode == 1
     for secret in HELD:
         assert secret in PROGRAM + str(environment) + str(command)  # the program has it
-    told, printed = everything_in(home), done.stderr.rpartition(" unstall ")[2]
+    told, printed = everything_in(home), done.stderr.rpartition("─ unstall ─")[2]
     assert "cannot reach https://somebody:•••@hub.example" in told.replace("\\u2022", "•")
     assert "login failed: api_key='•••'" in printed
     for kind in ("WarningShown", "ErrorRaised", "ChildSeen", "SourceRead"):
