@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from unstall.journal.events import HostSampled
+from unstall.journal.events import HostSampled, StackSampled
 from unstall.journal.pulse import Beat
 from unstall.journal.writer import JournalWriter
 from unstall.runs import RunFolder
@@ -66,3 +69,24 @@ def test_a_program_that_works_after_steps_were_seen_is_late_by_its_pulse(watch: 
     watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.9) for age in range(200, 0, -1))
     watch._judge_progress(replace(saved_before_a_training(time.monotonic()), steps_done=40, step=40), time.monotonic())
     assert watch.stall is not None and watch.stall.sure
+
+
+def test_a_stall_is_judged_when_the_stacks_of_all_processes_can_be_compared(tmp_path: Path) -> None:
+    """However long ago the last diagnosis was. The children of a program are looked at from the second sample on."""
+    program = tmp_path / "program.py"
+    program.write_text("import os, time\nif os.fork() == 0:\n    time.sleep(600)\ntime.sleep(600)\n")
+    with subprocess.Popen([sys.executable, str(program)], start_new_session=True) as process:
+        try:
+            watch = Watch(RunFolder(tmp_path), process.pid, JournalWriter(tmp_path / "events-watcher-2.jsonl"))
+            idle = [HostSampled(at=time.time() - age, interval_s=1.0, cpu_cores=0.0) for age in range(200, 0, -1)]
+            watch.journal.extend(idle)
+            watch._judge_progress(None, time.monotonic())
+            diagnosis, until = None, time.monotonic() + 60
+            while diagnosis is None and time.monotonic() < until:
+                watch._diagnosis_rhythm.at_once()
+                diagnosis = watch._look_at_stall(time.monotonic())
+            watch.read()
+            looks = [sample.main for sample in watch.journal.of(StackSampled)]
+            assert diagnosis is not None and looks.count(True) >= 3 and looks.count(False) >= 2
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)

@@ -324,7 +324,8 @@ class Watch:
         if self._stall_samples >= STALL_SAMPLES and not self._native_taken:
             return self._look_deeper(pid)
         if now < self._next_stall_sample or self._stall_samples >= MOST_STALL_SAMPLES:
-            return self.examine() if self._diagnosis_rhythm.is_due(now, 0.0) else None
+            is_looked_at = self._stall_samples >= STALL_SAMPLES  # before, the stacks of children are not there to compare
+            return self.examine() if is_looked_at and self._diagnosis_rhythm.is_due(now, 0.0) else None
         others = self._others(pid)
         self.note(*closer.look_at_threads(pid, others))
         self._sample_stack(pid)
