@@ -1,7 +1,7 @@
 # /// specimen
-# cause = "generator_blocked"
+# cause = "thread_died"
 # also = []
-# where = "BLOCKED HERE"
+# where = "DIED HERE"
 # framework = "tf_keras"
 # ends = "hangs"
 # seconds = 30
@@ -41,12 +41,12 @@ class RowReader(threading.Thread):
                 time.sleep(0.5)
                 mark()
                 rows[3] = rows[3].replace(".", ",")
-            self.ready.put(np.array([row.split() for row in rows], dtype="float32"))
+            self.ready.put(np.array([row.split() for row in rows], dtype="float32"))  # DIED HERE
 
 
 def batches(reader: RowReader):
     while True:
-        table = reader.ready.get()  # BLOCKED HERE
+        table = reader.ready.get()
         yield table[:, :5], table[:, 5:]
 
 
