@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import example as example_of
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
@@ -120,6 +121,7 @@ def test_boxes_are_mapped_and_mapped_back(tmp_path: Path) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 2**40), resize=st.sampled_from(("letterbox", "stretch")))
+@example_of(kind="mosaic", seed=2264, resize="letterbox")  # leaves a box narrower than a float32 can tell
 def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, seed: int, resize: str) -> None:
     """A green box on red ground is green where the batch says it is, and nowhere else."""
     for row in range(2):
