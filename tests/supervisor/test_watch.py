@@ -74,9 +74,10 @@ def test_a_program_that_works_after_steps_were_seen_is_late_by_its_pulse(watch: 
 def test_a_stall_is_judged_when_the_stacks_of_all_processes_can_be_compared(tmp_path: Path) -> None:
     """However long ago the last diagnosis was. The children of a program are looked at from the second sample on."""
     program = tmp_path / "program.py"
-    program.write_text("import os, time\nif os.fork() == 0:\n    time.sleep(600)\ntime.sleep(600)\n")
-    with subprocess.Popen([sys.executable, str(program)], start_new_session=True) as process:
+    program.write_text('import os, time\nif os.fork() == 0:\n    print("forked", flush=True)\ntime.sleep(600)\n')
+    with subprocess.Popen([sys.executable, str(program)], start_new_session=True, stdout=subprocess.PIPE) as process:
         try:
+            assert process.stdout is not None and process.stdout.readline() == b"forked\n"
             watch = Watch(RunFolder(tmp_path), process.pid, JournalWriter(tmp_path / "events-watcher-2.jsonl"))
             idle = [HostSampled(at=time.time() - age, interval_s=1.0, cpu_cores=0.0) for age in range(200, 0, -1)]
             watch.journal.extend(idle)

@@ -264,3 +264,74 @@ def test_many_threads_are_counted_and_not_all_listed() -> None:
     assert lines(rows)[-1] == "14 more threads: unstall attach --dump"
     assert lines(rows, is_over=True)[-1] == "14 more threads: story.json in the run folder"
     assert lines([]) == []
+
+
+# --- what looks for something now and then ---
+
+POLLING = """
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from torch.utils.polling import wait_for
+print("ready", flush=True)
+wait_for("checkpoint")
+"""
+POLLS = "import os, time\n\ndef wait_for(path):\n    while not os.path.exists(path):\n        time.sleep(0.5)\n"
+WORKS_WHEN_ASKED = """
+import signal, time
+
+def work(*_):
+    until = time.thread_time() + 2
+    while time.thread_time() < until:
+        pass
+
+signal.signal(signal.SIGUSR1, work)
+print("ready", flush=True)
+while True:
+    time.sleep(0.5)
+"""
+POLLING_SERVER = """
+import socketserver
+with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+    print("ready", flush=True)
+    server.serve_forever()
+"""
+
+
+def write_polling(folder: Path) -> Path:
+    (folder / "torch" / "utils").mkdir(parents=True)
+    for package in (folder / "torch", folder / "torch" / "utils"):
+        (package / "__init__.py").write_text("")
+    (folder / "torch" / "utils" / "polling.py").write_text(POLLS)
+    return write(folder, POLLING, "evaluate.py")
+
+
+def test_what_polls_is_idle_at_first_and_stuck_once_it_is_known_to_have_done_so_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(sys.executable, str(write_polling(tmp_path))) as pid:
+        first = attach(pid)
+        assert (first["state"], first["outcome"], first["verdicts"]) == ("idle", "unknown", [])
+        assert row_of(first, "MainThread")["where"] == f"{tmp_path}/evaluate.py:6"
+        monkeypatch.setattr(idleness, "IDLE_S", STOOD_S)
+        time.sleep(STOOD_S)
+        second = attach(pid)
+        assert (second["state"], second["outcome"], second["verdicts"]) == ("stuck", "unknown", [])
+        assert second["progress"]["idle_s"] > STOOD_S > first["progress"]["idle_s"]
+
+
+def test_a_server_that_polls_is_idle_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idleness, "IDLE_S", 1.0)
+    with running(sys.executable, str(write(tmp_path, POLLING_SERVER, "server.py"))) as pid:
+        for _ in range(2):
+            assert (story := attach(pid))["state"] == "idle" and story["verdicts"] == []
+
+
+@pytest.mark.usefixtures("quick_to_call")
+def test_what_has_worked_between_two_attaches_begins_anew(tmp_path: Path) -> None:
+    """It waits at the same line both times, but has used the CPU in between."""
+    with running(sys.executable, str(write(tmp_path, WORKS_WHEN_ASKED, "serve.py"))) as pid:
+        assert attach(pid)["state"] == "idle"
+        os.kill(pid, signal.SIGUSR1)
+        time.sleep(STOOD_S)
+        story = attach(pid)
+        assert story["state"] == "idle" and story["progress"]["idle_s"] < STOOD_S

@@ -12,6 +12,8 @@ import re
 from unstall.diagnosis.stacks import main_thread, python_frames, user_frames
 from unstall.diagnosis.stalls import Stall, Still
 from unstall.diagnosis.standing import standing_s
+from unstall.journal.events import IdleSeen, StackSampled, ThreadStack
+from unstall.journal.reader import Journal
 
 IDLE_S = 60.0  # a program that has done nothing for so long is called idle, or stuck
 IDLE_CORES = 0.05  # what it may use meanwhile: some threads of frameworks look around now and then
@@ -32,11 +34,33 @@ def idle_state(stall: Stall) -> str | None:
     return "stuck" if user_frames(main.thread) and any(map(_waits_in_framework, standing)) else "idle"
 
 
+def polling_state(journal: Journal) -> str | None:
+    """The same of a program that looks for something now and then and does nothing else: a server, or one that waits in vain.
+    For how long it has done so is known only as far as it was looked at."""
+    idle = journal.last(IdleSeen)
+    sample = next((sample for sample in reversed(journal.of(StackSampled)) if sample.main), None)
+    main = main_thread(sample) if sample is not None else None
+    if idle is None or main is None:
+        return None
+    is_long = idle.at - idle.since >= IDLE_S
+    return "stuck" if is_long and user_frames(main) and _is_in_framework(main) else "idle"
+
+
+def idle_s(journal: Journal) -> float | None:
+    """For how long, at least, such a program has done nothing."""
+    idle = journal.last(IdleSeen)
+    return idle.at - idle.since if idle is not None else None
+
+
 def _is_main_thread(still: Still) -> bool:
     main = main_thread(still.samples[-1])
     return main is not None and main["id"] == still.thread["id"]
 
 
 def _waits_in_framework(still: Still) -> bool:
-    files = [frame["file"] for frame in python_frames(still.thread)]
+    return _is_in_framework(still.thread)
+
+
+def _is_in_framework(thread: ThreadStack) -> bool:
+    files = [frame["file"] for frame in python_frames(thread)]
     return any(_FRAMEWORK.search(file) for file in files) and not any(_SERVES in file for file in files)

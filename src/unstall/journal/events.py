@@ -49,6 +49,7 @@ from unstall.journal.seen import (
     DiskSeen,
     ExperimentEnded,
     HostSampled,
+    IdleSeen,
     KernelSpoke,
     LibrariesSeen,
     PathLooked,
@@ -77,14 +78,15 @@ from unstall.journal.workers import OthersLost, OthersMissed, WorkerFaltered, Wo
 # Events are imported from here, wherever they are defined.
 __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
-    "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen", "DeviceMemoryCounted",
-    "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost", "ExampleSkipped", "ExperimentEnded",
-    "Frame", "HoldingsCounted", "HostSampled", "ImageNotRead", "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted",
-    "LibrariesSeen", "LossDiverged", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
-    "OthersLost", "OthersMissed", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade",
-    "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead",
-    "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded",
-    "UpdateSkipped", "UpdatesMeasured", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered",
+    "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen",
+    "DeviceMemoryCounted", "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost",
+    "ExampleSkipped", "ExperimentEnded", "Frame", "HoldingsCounted", "HostSampled", "IdleSeen", "ImageNotRead",
+    "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen", "LossDiverged", "MachineSeen",
+    "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost", "OthersMissed", "PathLooked",
+    "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone", "PlanVerified",
+    "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied", "StackSampled",
+    "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded", "UpdateSkipped",
+    "UpdatesMeasured", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered",
     "WorkerReplaced", "WorkersAwaited",
 ]  # fmt: skip
 

@@ -87,6 +87,16 @@ class ThreadsSeen(Event):
 
 
 @dataclass(frozen=True)
+class IdleSeen(Event):
+    """The processes of a program have used next to no CPU since a moment, and its main thread, which wakes now and then, has been
+    found at the same line each time it was looked at."""
+
+    pid: int = 0
+    since: float = 0.0
+    cpu_s: float = 0.0  # used since then
+
+
+@dataclass(frozen=True)
 class ChildSeen(Event):
     """A process below the program. forked: it goes on from a copy of its parent's memory, with one thread of it."""
 

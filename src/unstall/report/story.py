@@ -11,7 +11,7 @@ from typing import Any
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.diagnose import Diagnosis, Finding
 from unstall.diagnosis.failures import fatal_error, said, user_line
-from unstall.diagnosis.idleness import idle_state
+from unstall.diagnosis.idleness import idle_s, idle_state, polling_state
 from unstall.diagnosis.loops import probe_failure
 from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.stalls import current_stall, is_without_steps, was_asked_to_end, was_interrupted
@@ -128,6 +128,8 @@ def state_of(journal: Journal, is_named: bool) -> str:
         return "stuck"
     if stall is not None and (idle := idle_state(stall)) is not None:
         return idle
+    if (polls := polling_state(journal)) is not None:
+        return polls
     return "training" if journal.last(StepsEnded) else "running"
 
 
@@ -249,6 +251,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "stalled_s": stall.seconds if stall else None,
         "stalled_in": stall.began.phase if stall else None,
         "stalled_step": stall.began.step if stall else None,
+        "idle_s": idle_s(journal),
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }
 

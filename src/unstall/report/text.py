@@ -182,6 +182,9 @@ def headline(story: dict[str, Any]) -> str:
         return _ending(ended, progress, story["state"] == "interrupted")
     if story["state"] == "unknown":
         return _why_unknown(story)
+    if (progress["idle_s"] or 0.0) > (progress["stalled_s"] or 0.0) and not progress["stalled_in"]:
+        at_least = duration(progress["idle_s"])
+        return f"it has waited at the same line for {at_least} or longer and uses {progress['cpu_cores'] * 100:.0f} % of one core"
     if progress["stalled_s"] is not None:
         phase, step = progress["stalled_in"] or "", progress["stalled_step"]
         if not phase:

@@ -15,11 +15,12 @@ from typing import Any
 
 import unstall
 from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.idleness import IDLE_CORES
 from unstall.diagnosis.stacks import main_thread, position
 from unstall.diagnosis.stalls import BUSY_CORES
 from unstall.diagnosis.standing import IDLE_CPU_MS, LONG_S, find, standing_s, stands, worked_ms
 from unstall.errors import NotPermitted, ProcessNotThere
-from unstall.journal.events import Event, HostSampled, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
+from unstall.journal.events import Event, HostSampled, IdleSeen, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.masking import masked_command
@@ -86,10 +87,10 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
         events.append(device.failure)
     if sampled is not None:
         events.append(sampled)
-    idle_clock.remember(target, kernel, threads.sample(target), _last_sample(looks))
+    idle = _idleness(target, looks, kernel, sampled, began)
+    idle_clock.remember(target, kernel, threads.sample(target), _last_sample(looks), idle)
     stall = _stall(target, looks, kernel, sampled, began)
-    if stall is not None:
-        events.append(stall)
+    events += [event for event in (stall, idle) if event is not None]
     journal = Journal([*_history(pid), *events], now=time.time())
     diagnosis = diagnose(journal)
     return {**tell(journal, diagnosis), "threads": told_threads(journal), "stacks": told_stacks(journal)}
@@ -184,6 +185,18 @@ def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSa
         waiting_for_input=bool(beat and beat.input_since),
         sure=beat is not None or (asleep is not None and LONG_S <= asleep < float("inf")),
     )
+
+
+def _idleness(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSampled | None, began: float) -> IdleSeen | None:
+    """Of a program that looks for something now and then (its main thread waits for a time that it has set) and does nothing
+    else: since when, as far as this attach and those before it have seen."""
+    last = next((look for event in reversed(kernel) if event.pid == pid and (look := find(event, pid)) is not None), None)
+    if host is None or host.cpu_cores > IDLE_CORES or not _stands_still(looks) or last is None or not last["timed"]:
+        return None
+    now, used_s = time.time(), idle_clock.cpu_seconds(pid)
+    passed = time.monotonic() - began
+    since, used_then = idle_clock.recall_idleness(pid, _last_sample(looks)) or (now - passed, used_s - host.cpu_cores * passed)
+    return IdleSeen(at=now, pid=pid, since=since, cpu_s=used_s - used_then)
 
 
 def _may_poll(pid: int, kernel: list[ThreadsSeen]) -> bool:

@@ -7,6 +7,7 @@ of every thread that has used no CPU since and stands at the same line.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -15,11 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from unstall import runs
+from unstall.diagnosis.idleness import IDLE_CORES
 from unstall.diagnosis.stacks import position
 from unstall.diagnosis.standing import IDLE_CPU_MS, POLL_CPU_MS, find, standing_s
 from unstall.errors import UnstallError
-from unstall.journal.events import StackSampled, ThreadsSeen
+from unstall.journal.events import IdleSeen, StackSampled, ThreadsSeen
 from unstall.private_files import write_whole
 from unstall.redaction import redact_json
 
@@ -39,6 +43,32 @@ def recall(pid: int, kernel: Sequence[ThreadsSeen], sample: StackSampled | None)
     return [ThreadsSeen(at=float(kept["at"]), pid=pid, threads=idle)] if idle else []
 
 
+def recall_idleness(pid: int, sample: StackSampled | None) -> tuple[float, float] | None:
+    """Since when the program has been idle as a whole, by an earlier attach, and the CPU seconds that it had used by then: of one
+    that has used next to none since and whose main thread stands at the same line. None if nothing is known."""
+    kept = _read().get(_key(pid))
+    idle = kept.get("idle") if isinstance(kept, dict) else None
+    if not isinstance(kept, dict) or not isinstance(idle, dict) or sample is None:
+        return None
+    is_there = kept.get("lines", {}).get(str(pid)) == _lines(sample).get(str(pid))
+    used, passed = cpu_seconds(pid) - float(idle["cpu_s"]), time.time() - float(idle["since"])
+    return (float(idle["since"]), float(idle["cpu_s"])) if is_there and 0 <= used <= IDLE_CORES * passed else None
+
+
+def cpu_seconds(pid: int) -> float:
+    """That a process has used, with the processes below it, those that have ended as well."""
+    try:
+        root = psutil.Process(pid)
+        tree = [root, *root.children(recursive=True)]
+    except psutil.Error:
+        return 0.0
+    total = 0.0
+    for process in tree:
+        with contextlib.suppress(psutil.Error):
+            total += sum(process.cpu_times()[:4])
+    return total
+
+
 def _still_idle(row: dict[str, Any], seen: ThreadsSeen, lines_then: Any, lines: dict[str, str]) -> dict[str, Any] | None:
     """The thread as it was then, with the CPU time that it has now; None if it has done something in between."""
     now, name = find(seen, row.get("id", 0)), str(row.get("id"))
@@ -52,7 +82,13 @@ def _still_idle(row: dict[str, Any], seen: ThreadsSeen, lines_then: Any, lines: 
     return {**row, "cpu_ms": now["cpu_ms"]} if worked >= 0 and (worked <= IDLE_CPU_MS or polls) else None
 
 
-def remember(pid: int, kernel: Sequence[ThreadsSeen], last: ThreadsSeen | None, sample: StackSampled | None) -> None:
+def remember(
+    pid: int,
+    kernel: Sequence[ThreadsSeen],
+    last: ThreadsSeen | None,
+    sample: StackSampled | None,
+    idle: IdleSeen | None,
+) -> None:
     """`kernel`: all looks up to now, those of an earlier attach before them; `last`: one after the process was stopped."""
     looks = [look for look in kernel if look.pid == pid]
     if last is None or not looks:
@@ -68,6 +104,8 @@ def remember(pid: int, kernel: Sequence[ThreadsSeen], last: ThreadsSeen | None, 
         # The call as it was before the stop, which gives it another name.
         rows.append({**thread, "call": first.get("call"), "on": first.get("on"), "timed": first.get("timed"), "asleep_s": stood})
     entry = {"at": last.at, "threads": rows, "lines": _lines(sample)}
+    if idle is not None:
+        entry["idle"] = {"since": idle.since, "cpu_s": cpu_seconds(pid) - idle.cpu_s}
     kept = {key: value for key, value in _read().items() if key != _key(pid)}
     newest = dict(list(kept.items())[-(MAX_PROCESSES - 1) :])
     try:
