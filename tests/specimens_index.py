@@ -1,6 +1,7 @@
 """Reads the headers of the specimens: which fault each has, where, and how it ends. Shared by the tests and the benchmarks.
 
-A specimen is a small program of `specimens/sick` or `specimens/healthy`. It begins with a block of TOML in comments:
+A specimen is a small program of `specimens/CAUSE/sick`, which has the cause, or of `specimens/CAUSE/healthy`, which nearly has it. It
+begins with a block of TOML in comments:
 
     # /// specimen
     # cause = "generator_blocked"             "" for a healthy one
@@ -75,7 +76,7 @@ class Specimen:
 
 
 def paths() -> list[Path]:
-    return sorted([*FOLDER.glob("sick/*.py"), *FOLDER.glob("healthy/*.py")])
+    return sorted([*FOLDER.glob("*/sick/*.py"), *FOLDER.glob("*/healthy/*.py")])
 
 
 @cache

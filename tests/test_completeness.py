@@ -152,10 +152,10 @@ def test_the_lists_are_fresh(page: str) -> None:
 def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
     specimens = specimens_index.load_all()
     sick = [specimen for specimen in specimens if specimen.is_sick and specimen.cause == name]
-    assert sick, f'Add tests/specimens/sick/{name}_….py, a program that really has it, with the header `cause = "{name}"`.'
+    assert sick, f'Add tests/specimens/{name}/sick/….py, a program that really has it, with the header `cause = "{name}"`.'
     near = {specimen.near for specimen in sick}
     twins = [specimen for specimen in specimens if not specimen.is_sick and (specimen.near == name or specimen.name in near)]
-    assert twins, f'Add tests/specimens/healthy/….py, a program that nearly has it, with the header `near = "{name}"`.'
+    assert twins, f'Add tests/specimens/{name}/healthy/….py, a program that nearly has it, with the header `near = "{name}"`.'
 
 
 # --- problems of data ---
@@ -257,6 +257,8 @@ def test_a_specimen_has_a_proper_header(path: Path) -> None:
     else:
         assert specimen.cause == "", f'{path.name}: a healthy specimen has cause = "". Received: {specimen.cause!r}'
         assert specimen.near in CAUSES, f"{path.name}: near = {specimen.near!r} must be a cause that it nearly has."
+    folder = specimen.cause or specimen.near
+    assert path.parents[1].name == folder, f"{path.name} belongs into tests/specimens/{folder}/{path.parent.name}."
     unknown = [other for other in specimen.also if other not in CAUSES]
     assert not unknown, f"{path.name}: also = {unknown} are no causes."
 

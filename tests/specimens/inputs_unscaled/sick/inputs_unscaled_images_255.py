@@ -1,0 +1,57 @@
+# /// specimen
+# cause = "inputs_unscaled"
+# also = ["units_dead", "loss_not_finite"]
+# where = "RAW PIXELS"
+# framework = "keras-tensorflow"
+# ends = "exits"
+# seconds = 35
+# near = "rescaling_inside_model"
+# needs = []
+# ///
+"""Pixels from 0 to 255 go straight into a small net trained by SGD: the first updates are hundreds of times too long."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+import keras
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # noqa
+from onset import mark  # noqa
+
+
+class TimeBudget(keras.callbacks.Callback):
+    def __init__(self, seconds):
+        super().__init__()
+        self.end = time.monotonic() + seconds
+
+    def on_epoch_end(self, epoch, logs=None):
+        if time.monotonic() > self.end:
+            self.model.stop_training = True
+
+
+def load_digits(count=8000, seed=0):
+    rng = np.random.default_rng(seed)
+    shapes = rng.random((10, 14, 14)) > 0.6
+    labels = rng.integers(0, 10, count)
+    images = shapes[labels] * rng.uniform(120, 255, (count, 1, 1)) + rng.normal(0, 40, (count, 14, 14))
+    return np.clip(images, 0, 255).astype("uint8")[..., None], labels
+
+
+keras.utils.set_random_seed(3)
+images, labels = load_digits()
+model = keras.Sequential(
+    [
+        keras.Input((14, 14, 1)),
+        keras.layers.Conv2D(16, 3, activation="relu"),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile(optimizer=keras.optimizers.SGD(0.03), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+mark()
+model.fit(images, labels, batch_size=32, epochs=300, verbose=2, callbacks=[TimeBudget(20)])  # RAW PIXELS
