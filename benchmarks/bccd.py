@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import written
-from unstall.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, as_plain, changed
 
 VARIANT = "retinanet_resnet50_fpn"
 IMAGE_PX = (384, 512)  # 0.8 of the stored ones, so both resize alike, and without a border
@@ -82,8 +82,7 @@ def steps_of(count: int, recipe: Settings) -> int:
 
 
 def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], classes: int) -> dict[str, float]:
-    from unstall.training.coco_matching import Answer, Truth
-    from unstall.training.score import score
+    from unstall.training.evaluate.coco_metrics import Answer, Truth, score
 
     def sides(boxes: np.ndarray) -> np.ndarray:
         boxes = boxes.astype(np.float64).reshape(-1, 4)
@@ -103,9 +102,9 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
 
 def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[[dict[str, Any]], None]) -> None:
     """The product's own step, compiled for the first seed: the others begin with weights of their own in it."""
-    from unstall.training.detecting import Detecting
-    from unstall.training.program import Program
-    from unstall.training.step import ITERATION, Step
+    from unstall.training.evaluate.inference import Detecting
+    from unstall.training.step.program import Program
+    from unstall.training.step.step import ITERATION, Step
 
     train, classes = part(folder, "train")
     test, _ = part(folder, "test")
@@ -191,7 +190,7 @@ def torchvision_way(folder: Path, seeds: list[int], recipe: Settings, say: Calla
 def torch_step(torch: Any, train: Part, classes: int, recipe: Settings) -> tuple[Any, Callable[..., Any]]:
     import torchvision
 
-    from unstall.training.schedule import rate_at
+    from unstall.training.lr.schedule import rate_at
 
     height, width = IMAGE_PX
     model = getattr(torchvision.models.detection, VARIANT)(

@@ -27,8 +27,8 @@ import psutil
 
 from benchmarks import written
 from unstall.journal.events import FitBegan, HostSampled, ProcessEnded, RunStarted, StepsEnded
+from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
-from unstall.runs import RunFolder
 
 BLOCK_S = 5.0
 LOOK_EVERY_S = 1.0

@@ -28,12 +28,12 @@ import cv2
 import numpy as np
 
 from benchmarks import written
-from unstall.data.check import check
+from unstall.data.check.images import BLOCK
+from unstall.data.check.runner import check
 from unstall.data.example import Example
 from unstall.data.formats import read
-from unstall.data.images import BLOCK
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
 
 # name, width, height, share of --images
 SETS = (("JPEG 640×480", 640, 480, 1.0), ("JPEG 1920×1080", 1920, 1080, 0.25), ("PNG 640×480", 640, 480, 0.25))

@@ -30,12 +30,12 @@ from benchmarks.compare_surroundings import started_in
 from benchmarks.compare_truth import Truth, measured_truth
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
+from unstall.compare.attribution.explanation import told_range
+from unstall.compare.attribution.memory import planner
+from unstall.compare.attribution.noise import HOST_NOISE_BYTES
 from unstall.compare.comparison import NOTHING, told
-from unstall.compare.explanation import told_range
-from unstall.compare.noise import HOST_NOISE_BYTES
-from unstall.compare.planned import planner
-from unstall.compare.record import record_of
-from unstall.runs import RunFolder
+from unstall.compare.record.store import record_of
+from unstall.journal.run_folder import RunFolder
 
 RESULTS = Path(__file__).parent / "results" / "compare.json"
 PROGRAMS = {**OWN, **OTHERS, **HELD}

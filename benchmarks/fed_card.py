@@ -92,9 +92,9 @@ def measured(model: str, backend: str, data: Path, folder: Path) -> dict[str, An
 
 
 def waits(run: Path, batch: int) -> dict[str, Any]:
+    from unstall.diagnosis.run_summary import input_seconds
     from unstall.journal.events import StepsEnded
     from unstall.journal.reader import stream_folder
-    from unstall.report.numbers import input_seconds
 
     groups = [
         each for each in stream_folder(run) if isinstance(each, StepsEnded) and each.phase == "train" and each.first >= FIRST_STEP

@@ -82,10 +82,10 @@ def inner(folder: str, width: int, augmented: str, way: str, threads: int, secon
 
     from unstall.data.augment import SSD, Flip
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, Settings, hands
+    from unstall.data.pipeline import Pipeline, Settings, autotune
 
     if way == "all":
-        hands.FIRST, hands.PERIOD_S = threads, float("inf")
+        autotune.FIRST, autotune.PERIOD_S = threads, float("inf")
     torch.set_num_threads(1)
     _take(Path(folder), width)
     augmentations = SSD if augmented == "SSD" else (Flip(),)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import written
-from unstall.settings import Settings, as_plain
+from unstall.config.settings import Settings, as_plain
 
 BACKENDS = ("tensorflow", "jax", "torch")
 NEEDED_AP50 = 0.90
@@ -34,8 +34,8 @@ SEED = 0
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
-    from unstall.data.shapes import Shapes
-    from unstall.data.shapes_files import as_data_set, drafted
+    from unstall.data.synthetic.files import as_data_set, drafted
+    from unstall.data.synthetic.shapes import Shapes
 
     folder.mkdir()
     height, width = image_px
@@ -62,9 +62,9 @@ def learn(variant: str) -> dict[str, Any]:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     import keras
 
+    from unstall.config.sources import resolve
     from unstall.detectors import build
-    from unstall.settings_sources import resolve
-    from unstall.training.step import Step
+    from unstall.training.step.step import Step
 
     settings = resolve({"model": variant}).settings
     keras.utils.set_random_seed(SEED)
@@ -86,7 +86,7 @@ def learn(variant: str) -> dict[str, Any]:
 
 def _train(step: Any, batches: Any, settings: Settings) -> dict[str, Any]:
     """By the step of `unstall train`, with the settings that it takes where nobody says otherwise."""
-    from unstall.training.fitting import fed
+    from unstall.training.step.keras_fit import fed
 
     ends: list[float] = []
     losses: list[float] = []

@@ -42,9 +42,9 @@ from benchmarks import written
 from benchmarks.recovery import ENVIRONMENT
 from benchmarks.recovery_runs import Supervised
 from benchmarks.resume import new_run
+from unstall.config.settings import Settings, changed
 from unstall.journal.reader import JOURNAL_FILES
-from unstall.settings import Settings, changed
-from unstall.supervisor.rhythm import CALM_AFTER_S
+from unstall.supervisor.timeouts import CALM_AFTER_S
 
 MIB = 2**20
 READ_EVERY_S = 3.0

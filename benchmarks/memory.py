@@ -54,10 +54,10 @@ class Results:
 
 
 def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
-    from unstall.memory import remembered
-    from unstall.memory.asking import Asking, NotAnswered
+    from unstall.planning.memory import plan_cache
+    from unstall.planning.memory.client import Asking, NotAnswered
 
-    results.plain["predicted_with"] = remembered.versions()
+    results.plain["predicted_with"] = plan_cache.versions()
     waiting = [task for task in tasks if task.name not in results["predicted"]]
 
     def serve(_: int) -> None:
@@ -82,10 +82,10 @@ def predicted(task: Case | Search, device_name: str, asking: Any) -> dict[str, A
 
 
 def question_of(case: Case, device_name: str, given_bytes: int | None = None) -> Any:
-    from unstall.backends.compiled_memory import GIVEN
-    from unstall.memory.devices import named
-    from unstall.memory.needs import question
-    from unstall.settings import from_plain
+    from unstall.config.settings import from_plain
+    from unstall.planning.memory.compiler import GIVEN
+    from unstall.planning.memory.devices import named
+    from unstall.planning.memory.messages import question
 
     device = named(device_name)
     way: Any = "compiled" if device.card else "compiled for the CPU"
@@ -94,9 +94,9 @@ def question_of(case: Case, device_name: str, given_bytes: int | None = None) ->
 
 
 def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, Any]:
-    from unstall.memory.memory_plan import limit_of
-    from unstall.memory.planning import ERRORS
-    from unstall.memory.searching import largest
+    from unstall.planning.memory.max_batch_size import largest
+    from unstall.planning.memory.memory_plan import limit_of
+    from unstall.planning.memory.planner import ERRORS
 
     looked: dict[int, int] = {}
     limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])

@@ -27,7 +27,7 @@ class Case:
         return "-".join(parts)
 
     def settings(self) -> dict[str, Any]:
-        """By the names of `unstall.settings`."""
+        """By the names of `unstall.config.settings`."""
         own = asdict(self)
         px = own.pop("px")
         return {**own, "detector": {"image_px": [px, px]}}

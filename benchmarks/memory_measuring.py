@@ -21,7 +21,7 @@ from benchmarks.memory_cases import CLASSES, Case, Search
 STEPS = 3
 MOST_S = 600.0  # of one process: several compile at once
 TIMED_STEPS = 20
-ERROR = 0.05  # that the plan keeps free: `unstall.memory.planning.ERRORS`
+ERROR = 0.05  # that the plan keeps free: `unstall.planning.memory.planner.ERRORS`
 FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
 ASKS_THE_CARD = """
 import jax, json
@@ -115,10 +115,10 @@ class Machine:
 def measured_on_torch(case: Case) -> dict[str, Any]:
     """What a plan on this card says, and what a training then takes. In both the batch itself is run, in a process of its own:
     the plan's over empty images, the other's over noise with boxes."""
-    from unstall.memory.asking import Asking, NotAnswered
-    from unstall.memory.devices import here
-    from unstall.memory.planning import step_need
-    from unstall.settings import from_plain
+    from unstall.config.settings import from_plain
+    from unstall.planning.memory.client import Asking, NotAnswered
+    from unstall.planning.memory.devices import here
+    from unstall.planning.memory.planner import step_need
 
     settings = from_plain({**case.settings(), "backend": "torch"})
     with Asking() as asking:
@@ -163,11 +163,11 @@ def main() -> None:
 
     import numpy as np
 
-    from unstall.backends.measured_memory import card_peak_bytes, forget_trials, peak_bytes
-    from unstall.memory.answering import detector_of
-    from unstall.memory.layers import batch_shapes
-    from unstall.settings import from_plain
-    from unstall.training.step import Step
+    from unstall.config.settings import from_plain
+    from unstall.planning.memory.measurement import card_peak_bytes, forget_trials, peak_bytes
+    from unstall.planning.memory.server import detector_of
+    from unstall.training.step.activations import batch_shapes
+    from unstall.training.step.step import Step
 
     case = Case(**json.loads(sys.argv[1]))
     settings = from_plain(case.settings())

@@ -90,10 +90,10 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def inner(question: str) -> None:
-    from unstall.backends.measured_memory import measured
-    from unstall.memory.answering import detector_of
-    from unstall.memory.estimating import estimated
-    from unstall.settings import from_plain
+    from unstall.config.settings import from_plain
+    from unstall.planning.memory.estimate import estimated
+    from unstall.planning.memory.measurement import measured
+    from unstall.planning.memory.server import detector_of
 
     plain, phase = json.loads(question)
     if phase == "evaluation":  # of as many images at once as are trained

@@ -41,7 +41,7 @@ def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
     import numpy as np
 
     import unstall
-    from unstall.inside import probe
+    from unstall.probe.core import probe
 
     _compute_in_one_thread(backend)
 

@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks import written
 from unstall.journal.events import PlanMade, TrainingBegan, TrainingEnded, WorkerFaltered
 from unstall.journal.reader import read_folder
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 
 OUT = Path("benchmarks/results/ray_cluster.json")
 COMMANDS = {"kill_worker": "-m unstall.training", "kill_supervisor": "-m unstall train --go-on"}  # of the process that is killed

@@ -80,7 +80,7 @@ def measured(*arguments: str) -> dict[str, Any]:
 
 def one(arguments: list[str]) -> dict[str, Any]:
     from unstall.data import formats
-    from unstall.data.convert import convert
+    from unstall.data.tools.convert import convert
 
     began, cpu = time.perf_counter(), time.process_time()
     if arguments[0] == "read":

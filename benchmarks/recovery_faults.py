@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from benchmarks.recovery_means import MemoryGroup, SlowFolder
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 
 GROUP_BYTES = 2**20  # that a worker may still have
 FULL_S = 60.0  # that memory stays nearly full

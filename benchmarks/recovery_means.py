@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from unstall.signals import cgroup
+from unstall.sensors import cgroup
 
 # --- memory ---
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 
 
 def result(run: RunFolder, backend: str, is_whole: bool = False) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def weights_away(path: Path, other: Path) -> float | None:
     """The length of the difference of all weights, against that of the others; None where one of the files is not there."""
     import numpy as np
 
-    from unstall.detectors.weights import safetensors_files
+    from unstall.detectors.weights.formats import safetensors_files
 
     if not (path.exists() and other.exists()):
         return None

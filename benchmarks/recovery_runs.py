@@ -20,18 +20,18 @@ import psutil
 from benchmarks.recovery_faults import KINDS, Target
 from benchmarks.recovery_means import MemoryGroup
 from benchmarks.recovery_results import result
+from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
-from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain, changed, from_plain
+from unstall.journal.run_folder import RunFolder
 
 SUPERVISE = """
 import sys
 from pathlib import Path
-from unstall.runs import RunFolder
-from unstall.supervisor.supervisor import Wishes
-from unstall.supervisor.training import train
+from unstall.journal.run_folder import RunFolder
+from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(quiet=True)))
 """
 CHECKPOINT_EVERY_STEPS = 5

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import written
+from unstall.config.settings import Settings, as_plain, changed
 from unstall.journal.events import TrainingBegan
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Tail
-from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain, changed
+from unstall.journal.run_folder import RunFolder
 
 BACKENDS = ("tensorflow", "jax", "torch")
 PLACES = ("processor", "card", "card-as-it-comes")
@@ -92,7 +92,7 @@ def steps_done(run: RunFolder, pid: int) -> int:
 
 def differences(one: RunFolder, other: RunFolder) -> list[str]:
     """Names of what is not the same to the bit."""
-    from unstall.training.checkpoint import Checkpoints
+    from unstall.training.checkpoint.store import Checkpoints
 
     first, second = (Checkpoints(run.checkpoints_path, 1).newest() for run in (one, other))
     assert first is not None and second is not None, "both runs have ended, and have their checkpoints"
@@ -109,7 +109,7 @@ def weights_apart(one: RunFolder, other: RunFolder) -> float:
     """The distance between the weights of two runs, as a share of their size."""
     import numpy as np
 
-    from unstall.training.checkpoint import Checkpoints
+    from unstall.training.checkpoint.store import Checkpoints
 
     first, second = (Checkpoints(run.checkpoints_path, 1).newest() for run in (one, other))
     assert first is not None and second is not None, "both runs have ended, and have their checkpoints"

@@ -38,7 +38,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.writer import JournalWriter
-from unstall.supervisor.clocks import PATIENCE
+from unstall.supervisor.timeouts import PATIENCE
 from unstall.supervisor.watch import STALL_SAMPLE_EVERY_S, STALL_SAMPLES, TICK_S
 
 EVERY_S = {

@@ -55,7 +55,7 @@ def step_of_unstall(size: int, px: int) -> Callable[[], Any]:
     import keras
 
     from unstall.detectors import build
-    from unstall.training.fitting import Fitting
+    from unstall.training.step.keras_fit import Fitting
 
     detector = build("retinanet_resnet50_fpn", image_px=(px, px), classes=CLASSES, trainable_stages=5, frozen_norms=False)
     fitting = Fitting(detector)

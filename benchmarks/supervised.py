@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import written
-from unstall.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, as_plain, changed
 
 BACKENDS = ("tensorflow", "jax", "torch")
 NEEDED = 0.97
@@ -44,14 +44,14 @@ def bare(settings: Settings, folder: Path) -> float:
     from unstall import backends
 
     backends.choose(settings.backend, takes_card=True)
-    from unstall.training import preparing
-    from unstall.training.fitting import fed
-    from unstall.training.lessons import lessons
-    from unstall.training.step import Step
+    from unstall.training.loop import builders
+    from unstall.training.loop.datasets import lessons
+    from unstall.training.step.keras_fit import fed
+    from unstall.training.step.step import Step
 
-    learned = lessons(settings, preparing.image_px(settings), folder)
-    detector = preparing.built(settings, learned.classes, print)
-    pipeline = preparing.pipeline(settings, detector, learned.train)
+    learned = lessons(settings, builders.image_px(settings), folder)
+    detector = builders.built(settings, learned.classes, print)
+    pipeline = builders.pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     told: deque[Any] = deque()
     began, done = 0.0, 0
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--bare", nargs=2, help=argparse.SUPPRESS)
     wishes = parser.parse_args()
     if wishes.bare:
-        from unstall.settings import from_plain
+        from unstall.config.settings import from_plain
 
         plain, folder = wishes.bare
         print(bare(from_plain(json.loads(plain)), Path(folder)))

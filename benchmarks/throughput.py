@@ -81,8 +81,8 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
-    from unstall.backends.stepping_jax import in_order_of_weights
-    from unstall.training.fitting import Fitting
+    from unstall.training.step.keras_fit import Fitting
+    from unstall.training.step.train_step_jax import in_order_of_weights
 
     fitting = Fitting(detector_of(variant, px, recipe))
 
@@ -142,8 +142,8 @@ def jax_prepared(step: Any, state: list[Any], batch: Any) -> Prepared:
 def unstall_torch(variant: str, size: int, px: int, recipe: str) -> Prepared:
     import torch
 
-    from unstall.settings import Settings
-    from unstall.training.step import Step
+    from unstall.config.settings import Settings
+    from unstall.training.step.step import Step
 
     settings = Settings(batch_size=size, optimizer="sgd", momentum=0.9, weight_decay=0.0, clip_norm=0.0, precision="bfloat16")
     stepping: Any = Step(detector_of(variant, px, recipe), settings, 1000).stepping

@@ -42,7 +42,7 @@ from benchmarks.hosts import Hosts, NotPermitted
 from unstall.journal.events import Event, OthersLost, PlanMade, RunStarted, StepsEnded, TrainingBegan, WorkerFaltered
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import FolderTail, Journal
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 
 KINDS = ("kill", "stop", "coordinator", "terminate", "freeze", "slow", "delay", "loss", "cut")
 SIGNALS = {"kill": signal.SIGKILL, "coordinator": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}

@@ -19,16 +19,18 @@ from types import ModuleType
 
 from click.testing import CliRunner
 
-from unstall import cli, errors, remedies, settings_file
+from unstall import cli, remedies
+from unstall.base import errors
+from unstall.config import toml_file
 from unstall.data import formats
-from unstall.data import pages as problem_pages
-from unstall.data.check import problem_names, severity_of
+from unstall.data.check import pages as problem_pages
+from unstall.data.check.runner import problem_names, severity_of
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.diagnose import cause_names, explained_by
+from unstall.diagnosis.findings import cause_names, explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
-from unstall.preflight import registry as preflight_checks
+from unstall.planning.preflight import registry as preflight_checks
 from unstall.tfod import pages as tfod_pages
 
 DOCS = Path(__file__).parent
@@ -52,11 +54,11 @@ def pages() -> dict[Path, str]:
         Path("remedies/README.md"): remedies_page(),
     }
     result |= {
-        Path(f"problems/{name}.md"): _from(f"src/unstall/data/problems/{name}.py") + problem_pages.page(name)
+        Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.page(name)
         for name in problem_names()
     }
     result |= {
-        Path(f"preflight/{name}.md"): _from(f"src/unstall/preflight/checks/{name}.py") + preflight_checks.page(name)
+        Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py") + preflight_checks.page(name)
         for name in preflight_checks.check_names()
     }
     result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
@@ -125,7 +127,7 @@ def problems_page() -> str:
         "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
     )
     rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
-    return _index("src/unstall/data/problems", "The problems of data", said, "problem | severity | what it is", rows)
+    return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
 def preflight_page() -> str:
@@ -136,7 +138,9 @@ def preflight_page() -> str:
     )
     quick = {True: "yes", False: "no"}
     rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")
-    return _index("src/unstall/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows)
+    return _index(
+        "src/unstall/planning/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows
+    )
 
 
 def formats_page() -> str:
@@ -160,13 +164,13 @@ def detectors_page() -> str:
 
 def settings_page() -> str:
     lines = [
-        _from("src/unstall/settings.py") + "# The settings of a training",
+        _from("src/unstall/config/settings.py") + "# The settings of a training",
         "",
         "As options of `unstall train`, `preflight`, `plan` and `sweep` (`--batch-size 8`), or in a settings file",
         "(`batch_size = 8`), which `unstall init` writes. What holds without them < the recipe of the model < the file <",
         "options: later ones win, and `unstall train --show-settings` says where each came from.",
     ]
-    for heading, names in settings_file.groups().items():
+    for heading, names in toml_file.groups().items():
         lines += [
             "",
             f"## {heading[0].upper()}{heading[1:]}",
@@ -175,9 +179,9 @@ def settings_page() -> str:
             "| --- | --- | --- | --- |",
         ]
         for name in names:
-            usual = settings_file.default(name)
-            shown = "" if usual is None or usual == {} else f"`{settings_file.as_toml(usual)}`"
-            lines.append(f"| `{name}` | {_in_cell(settings_file.meaning(name))} | {settings_file.allowed(name)} | {shown} |")
+            usual = toml_file.default(name)
+            shown = "" if usual is None or usual == {} else f"`{toml_file.as_toml(usual)}`"
+            lines.append(f"| `{name}` | {_in_cell(toml_file.meaning(name))} | {toml_file.allowed(name)} | {shown} |")
     return "\n".join(lines)
 
 

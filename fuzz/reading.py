@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
 from unstall.data.formats import format_module
-from unstall.errors import UnstallError
 
 MOST_MESSAGE = 2_000  # characters: a message never repeats a whole file
 

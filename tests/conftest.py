@@ -1,16 +1,21 @@
 """Shared by all tests: no run of a test lands among the user's own runs, and none leaves its probe to the others."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from unstall.inside import probe
+from unstall.probe.core import probe
 
 # A busy machine is no fault of what is tested.
 hypothesis.settings.register_profile("any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("any machine")
+# Tests send these to programs that they start, which inherit what is ignored here: by `nohup`, or a shell's `&`.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,10 @@ BIN = Path(sys.executable).parent
 TREES = ("src", "tests", "benchmarks", "docs", "demo", "fuzz")
 
 LEARNING = ("tests/detectors", "tests/training")
-WAITING = tuple(f"tests/{name}" for name in ("board", "cloud", "crew", "scale", "signals", "storage", "supervisor"))
+WAITING = tuple(
+    f"tests/{name}"
+    for name in ("board", "cloud", "diagnosis/workers", "training/distributed", "sensors", "storage", "supervisor")
+)
 READING = ("tests/data", "tests/tfod")
 NO_BACKEND = "not tensorflow and not jax and not torch"
 

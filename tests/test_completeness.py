@@ -16,17 +16,17 @@ import pytest
 from tests import specimens_index
 from unstall import cli, remedies
 from unstall.data import formats
-from unstall.data import pages as problem_pages
-from unstall.data.check import problem_module, problem_names
-from unstall.data.checked import Severity
-from unstall.data.shapes_defects import defect_names
+from unstall.data.check import pages as problem_pages
+from unstall.data.check.context import Severity
+from unstall.data.check.runner import problem_module, problem_names
+from unstall.data.synthetic.defects import defect_names
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.diagnose import cause_module, cause_names, crew_cause_names, explained_by
+from unstall.diagnosis.findings import cause_module, cause_names, crew_cause_names, explained_by
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
-from unstall.plans import Kind
+from unstall.remedies.plan import Kind
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
@@ -163,7 +163,7 @@ def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> None:
-    where = f"src/unstall/data/problems/{name}.py"
+    where = f"src/unstall/data/check/problems/{name}.py"
     module = problem_module(name)
     docstring = inspect.cleandoc(module.__doc__ or "")
     summary = docstring.partition("\n")[0]
@@ -185,7 +185,7 @@ def test_a_problem_is_named_by_the_fault(name: str) -> None:
 def test_a_problem_examines_what_was_checked(name: str) -> None:
     module = problem_module(name)
     examine, mend = getattr(module, "examine", None), getattr(module, "mend", None)
-    assert callable(examine), f"src/unstall/data/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
+    assert callable(examine), f"src/unstall/data/check/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
     assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
     if mend is not None:
         assert list(inspect.signature(mend).parameters) == ["checked", "found"], f"{name}: mend takes (checked, found)."
@@ -195,11 +195,11 @@ def test_a_problem_examines_what_was_checked(name: str) -> None:
 def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
     why = stale_pages().get(Path(f"problems/{name}.md"))
     assert why is None, f"docs/problems/{name}.md {why}. Write it by: make docs"
-    path = ROOT / "tests" / "data" / "problems" / f"test_{name}.py"
+    path = ROOT / "tests" / "data" / "check" / "problems" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: what is found, and what nearly is and must not be."
     text = path.read_text(encoding="utf-8")
     assert len(re.findall(r"^def test_", text, re.MULTILINE)) >= 2, f"{path.relative_to(ROOT)} needs a test of silence too."
-    assert name in defect_names(), f"{name}: make it injectable, in data/shapes_defects.py or data/shapes_spoiled.py."
+    assert name in defect_names(), f"{name}: make it injectable, in data/synthetic/defects.py or data/synthetic/file_defects.py."
 
 
 # --- remedies ---

@@ -9,7 +9,7 @@ import pytest
 
 import unstall
 from unstall import cli
-from unstall.diagnosis.diagnose import cause_names
+from unstall.diagnosis.findings import cause_names
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

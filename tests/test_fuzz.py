@@ -12,11 +12,12 @@ from fuzz.run import driver_names
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unstall.data import formats, labelmap
-from unstall.data.headers import header_of_bytes
-from unstall.detectors.weights.reading import read as read_weights
+from unstall.data import formats
+from unstall.data.io import label_map
+from unstall.data.io.image.headers import header_of_bytes
+from unstall.detectors.weights.reader import read as read_weights
 from unstall.tfod.config import of_text
-from unstall.tfod.converting import of_config
+from unstall.tfod.conversion import of_config
 from unstall.tfod.inputs import Given
 
 
@@ -40,7 +41,7 @@ def test_the_seeds_begin_with_one_that_is_read_whole(name: str, tmp_path: Path) 
 
 def test_the_seeds_of_the_other_parsers_are_read() -> None:
     for seed in importlib.import_module("fuzz.drivers.labelmap").SEEDS:
-        assert labelmap.parse(seed.decode())
+        assert label_map.parse(seed.decode())
     for seed in importlib.import_module("fuzz.drivers.tfod").SEEDS:
         assert of_config(of_text(seed.decode(), "pipeline.config"), Given()).count()["unknown"] == 0
     for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:

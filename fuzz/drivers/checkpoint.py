@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 
 from fuzz.reading import said
-from unstall.detectors.weights.reading import read
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.detectors.weights.reader import read
 
 _TENSOR = (
     b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQ"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fuzz.reading import said
 from fuzz.tokens import PROTOTEXT
-from unstall.data import labelmap
-from unstall.data.reading import Notes, Unparsable, as_text
+from unstall.data.io import label_map
+from unstall.data.io.reader import Notes, Unparsable, as_text
 
 SEEDS = (
     b"item {\n  id: 1\n  name: 'cat'\n}\nitem: {\n name: \"dog\", id: 2; display_name: 'x'\n}\n",
@@ -23,11 +23,11 @@ TOKENS = (
 def one(data: bytes, folder: Path) -> None:
     notes = Notes()
     try:
-        items = labelmap.parse(as_text(data))
+        items = label_map.parse(as_text(data))
     except Unparsable as error:
         said(str(error))
         return
-    kept = labelmap.checked(items, "a.pbtxt", notes)
+    kept = label_map.checked(items, "a.pbtxt", notes)
     assert len({item.number for item in kept}) == len(kept) <= len(items)
     for finding in notes.findings:
         said(f"{finding.origin}: {finding.message}")

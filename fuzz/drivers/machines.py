@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.reading import said
+from unstall.base.errors import WrongInput
 from unstall.cloud import machines
-from unstall.errors import WrongInput
-from unstall.scale import engines
+from unstall.training.distributed import engines
 
 SEEDS = (
     b'{"taken_on": "2026-01-31", "region": "r", "currency": "USD", "source": "s", "machines": {"g2-standard-4": {"vcpus": 4, '

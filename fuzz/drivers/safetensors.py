@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.reading import said
+from unstall.base.errors import WrongInput
 from unstall.detectors.weights.description import described
-from unstall.detectors.weights.reading import read
-from unstall.errors import WrongInput
+from unstall.detectors.weights.reader import read
 
 
 def _made(header: bytes, data: bytes) -> bytes:

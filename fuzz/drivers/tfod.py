@@ -7,12 +7,11 @@ from pathlib import Path
 
 from fuzz.reading import said
 from fuzz.tokens import PROTOTEXT
-from unstall.data.reading import as_text
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.data.io.reader import as_text
 from unstall.tfod.config import of_text
-from unstall.tfod.converting import of_config
+from unstall.tfod.conversion import of_config, report_text, settings_text
 from unstall.tfod.inputs import Given
-from unstall.tfod.writing import report_text, settings_text
 
 READERS = (
     b"train_input_reader: < label_map_path: 'PATH_TO_BE_CONFIGURED/a' tf_record_input_reader { input_path: ['a@2', \"b\"] } >"

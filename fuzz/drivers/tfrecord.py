@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 from fuzz.reading import read
-from unstall.data import protos, records
+from unstall.data.io import tf_example, tfrecord_file
 
-MESSAGE = protos.encoded(
+MESSAGE = tf_example.encoded(
     {
         "image/encoded": [b"GIF89a\x40\x00\x30\x00\x00\x00\x00"],
         "image/format": [b"gif"],
@@ -25,7 +25,7 @@ MESSAGE = protos.encoded(
 
 def _framed(data: bytes) -> bytes:
     out = io.BytesIO()
-    records.write(out, data)
+    tfrecord_file.write(out, data)
     return out.getvalue()
 
 

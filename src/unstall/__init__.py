@@ -13,16 +13,16 @@ __all__ = ["Guard", "__version__", "watch"]
 if TYPE_CHECKING:
     from typing import Any
 
-    from unstall.inside.guard import Guard
-    from unstall.inside.watch import watch
+    from unstall.probe.guard import Guard
+    from unstall.probe.watch import watch
 
-_HOMES = {"Guard": "unstall.inside.guard", "watch": "unstall.inside.watch"}
+_HOMES = {"Guard": "unstall.probe.guard", "watch": "unstall.probe.watch"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'unstall' has no attribute {name!r}. Public names: {', '.join(__all__)}")
-    from unstall.inside.own_imports import OwnImports
+    from unstall.probe.core.stdlib_imports import OwnImports
 
     with OwnImports():
         home = __import__(_HOMES[name], fromlist=[name])

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from unstall import backends
-from unstall.errors import NotInstalled, WrongInput
+from unstall.base.errors import NotInstalled, WrongInput
 
 PROGRAM = """
 import os, sys
 from unstall import backends
-from unstall.backends.quietly import start
-from unstall.errors import WrongInput
+from unstall.backends.startup import start
+from unstall.base.errors import WrongInput
 
 class Speaks:
     def find_spec(self, name, path=None, target=None):

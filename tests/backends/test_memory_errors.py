@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unstall.backends.memory_errors import is_out_of_memory, kinds
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 
 
 class OutOfMemoryError(RuntimeError):

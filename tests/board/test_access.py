@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from unstall.base.errors import WrongInput
 from unstall.board.access import Answer, Door, chosen_token, is_own_name
-from unstall.errors import WrongInput
 
 TOKEN = "a-token-of-enough-letters"
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from tests.board.run_folders import Written, finished, stuck, training
 from tests.board.test_process import a_board
 from tests.board.test_server import HOSTILE, TOKEN
-from tests.board.writing import Written, finished, stuck, training
 from tests.programs import UNSTALL, write
-from tests.report.test_run_page_in_browser import CHROMIUM, browser, drag, moments
+from tests.report.html.test_run_page_in_browser import CHROMIUM, browser, drag, moments
 from unstall.board.access import Door
 from unstall.board.server import Desk, Server
 from unstall.journal.events import ProcessEnded, StallEnded

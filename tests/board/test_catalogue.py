@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.board.writing import Written, finished, stuck, training
+from tests.board.run_folders import Written, finished, stuck, training
 from unstall.board.catalogue import Catalogue
-from unstall.board.living import is_live, late_s
-from unstall.runs import RunFolder
-from unstall.storage.mirroring import MARK
+from unstall.board.status import is_live, late_s
+from unstall.journal.run_folder import RunFolder
+from unstall.storage.download import MARK
 
 
 @pytest.fixture

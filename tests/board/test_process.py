@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from tests.board.writing import finished
+from tests.board.run_folders import finished
 from tests.programs import UNSTALL, write
-from tests.supervisor.test_training import SUPERVISE, a_run
-from unstall import runs
-from unstall.board import beside, process
-from unstall.board.serving import Wanted, serve
-from unstall.errors import WrongInput
+from tests.supervisor.train.test_training_run import SUPERVISE, a_run
+from unstall.base.errors import WrongInput
+from unstall.board import autostart, process
+from unstall.board.launcher import Wanted, serve
+from unstall.journal import run_folder
 
 
 def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -152,7 +152,7 @@ def test_a_run_starts_its_board_which_outlives_it_and_a_training_finds_it_again(
     done = call("run", "--board", "--", sys.executable, str(program))
     assert (done.returncode, done.stdout) == (3, "hello\n")
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("unstall: board: ")]
-    (run,) = runs.list_runs()
+    (run,) = run_folder.list_runs()
     address, _, path = said.removeprefix("unstall: board: ").partition("/run/")
     assert path == run.name
     status, page = get(address, f"/run/{path}")
@@ -174,5 +174,5 @@ def test_a_board_that_cannot_be_had_is_said_and_nothing_else(
     monkeypatch.setattr(process, "STARTS_WITHIN_S", 0.2)
     for broken in ("/bin/false", "/no/such/python"):
         monkeypatch.setattr(sys, "executable", broken)
-        beside.show(runs.create("train"))
+        autostart.show(run_folder.create("train"))
         assert capsys.readouterr().err.startswith("unstall: no board: ")

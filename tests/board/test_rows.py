@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.board.writing import Written, finished, stuck, training
+from tests.board.run_folders import Written, finished, stuck, training
 from unstall.board.rows import TAIL_BYTES, Reader, read_row
 from unstall.journal.events import StallEnded, TrainingBegan
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.board.writing import finished, stuck, training
+from tests.board.run_folders import finished, stuck, training
 from unstall.board.access import Door
 from unstall.board.server import Desk, Server
 

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from tests.programs import UNSTALL, write
+from unstall.base.errors import CANNOT_TELL
 from unstall.cli import all_commands, command_names, inner_names
-from unstall.diagnosis.diagnose import cause_names
-from unstall.errors import CANNOT_TELL
+from unstall.diagnosis.findings import cause_names
 
 STARTED_IN = Path.cwd()
 PROGRAM = "import sys, time\nprint('of the program')\ntime.sleep(1)\nsys.exit(5)\n"

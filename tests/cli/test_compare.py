@@ -15,7 +15,7 @@ from tests.cli.test_report import call
 from tests.compare.records import record
 from tests.programs import UNSTALL, write
 from unstall.compare import comparison
-from unstall.report import compare_page
+from unstall.report.html import compare_page
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 FULL, FREE = JOURNALS / "gpu_exhausted_batch_jax", JOURNALS / "gpu_almost_full_jax"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import as_json, call
-from tests.data.making import coco_box, coco_image, coco_text, picture, put
+from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put
 from unstall.cli import command_names
 from unstall.data.formats import format_names
 

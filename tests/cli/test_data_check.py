@@ -184,7 +184,7 @@ def test_shapes_with_a_wrong_wish_say_what_is_expected(option: str, value: str, 
 
 
 def test_problems_are_listed_and_explained() -> None:
-    from unstall.data.check import problem_names
+    from unstall.data.check.runner import problem_names
 
     listed = as_json("data", "problems")["problems"]
     assert [row["problem"] for row in listed] == list(problem_names())

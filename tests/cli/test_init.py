@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from tests.cli.test_cli import call
-from tests.data.making import coco_box, coco_image, coco_text, picture, put
-from unstall.settings_file import read
+from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put
+from unstall.config.toml_file import read
 
 
 def small(folder: Path, boxes: int = 1) -> Path:

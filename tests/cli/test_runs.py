@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.board.writing import finished, training
+from tests.board.run_folders import finished, training
 from tests.programs import UNSTALL
 from unstall import cli
-from unstall.errors import UnstallError
+from unstall.base.errors import UnstallError
 
 
 def call(*arguments: str) -> Result:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import as_json, call
-from unstall import settings
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
+from unstall.config import settings
+from unstall.config.settings import Settings, as_plain
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import variants
-from unstall.runs import RunFolder
-from unstall.settings import Settings, as_plain
+from unstall.journal.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from unstall.base.errors import WrongInput
 from unstall.cloud import machines
-from unstall.errors import WrongInput
 
 ROW = {"vcpus": 4, "memory_gib": 16, "card": "l4", "cards": 1, "accelerator": "NVIDIA_L4", "per_hour": 0.7, "per_hour_spot": None}
 HEAD = {"taken_on": "2026-01-31", "region": "europe-west4", "currency": "EUR", "source": "our contract"}

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import call
-from tests.memory.test_planning import MIB, SETTINGS, Known
-from unstall import memory
-from unstall.backends import compiled_memory
-from unstall.cloud import machines, planning
-from unstall.cloud.feeding import Input, measured
-from unstall.cloud.planning import Offer, Plan, Wanted
-from unstall.memory import remembered
-from unstall.memory.devices import Device
+from tests.planning.memory.test_planner import MIB, SETTINGS, Known
+from unstall.cloud import machines
+from unstall.cloud import plan as planning
+from unstall.cloud.plan import Input, Offer, Plan, Wanted, measured
+from unstall.planning import memory
+from unstall.planning.memory import compiler, plan_cache
+from unstall.planning.memory.devices import Device
 
 TABLE = machines.table()
 WANTED = Wanted(SETTINGS, parameters=34_000_000, images=1000, largest_pixels=640 * 480, input=Input())
@@ -26,8 +25,8 @@ WANTED = Wanted(SETTINGS, parameters=34_000_000, images=1000, largest_pixels=640
 def known(monkeypatch: pytest.MonkeyPatch) -> Known:
     """Every answer of the compiler is remembered."""
     knows = Known(400 * MIB)
-    monkeypatch.setattr(remembered, "recall", knows.recall)
-    monkeypatch.setattr(compiled_memory, "can_compile", lambda for_card: True)
+    monkeypatch.setattr(plan_cache, "recall", knows.recall)
+    monkeypatch.setattr(compiler, "can_compile", lambda for_card: True)
     return knows
 
 
@@ -165,7 +164,7 @@ def test_old_prices_are_said_to_be_old_and_fresh_ones_are_not() -> None:
 
     from rich.console import Console
 
-    from unstall.report.cloud_plan_text import show_plan
+    from unstall.cloud.terminal import show_plan
 
     def shown(age_days: int) -> str:
         table = {**TABLE.said(), "age_days": age_days}

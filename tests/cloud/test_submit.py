@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests.cli.test_cli import as_json, call
 from tests.cloud.google import Google, google
 from unstall import cli
-from unstall.cloud import kubeflow, machines, vertex, wishes
-from unstall.cloud.wishes import Job
-from unstall.errors import NotPermitted, WrongInput
-from unstall.scale import arguments
-from unstall.settings_options import given, setting_options
+from unstall.base.errors import NotPermitted, WrongInput
+from unstall.cloud import job, kubeflow, machines, vertex
+from unstall.cloud.job import Job
+from unstall.config import arguments
+from unstall.config.options import given, setting_options
 
 NEEDS = "needs pip install 'unstall[cloud]'"
 WHERE = ["--project", "project-1", "--region", "us-central1", "--image", "registry/unstall:1", "--out", "gs://bucket/runs/first"]
@@ -107,15 +107,15 @@ def test_an_option_wins_over_the_file_and_the_file_over_the_surroundings(tmp_pat
     for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_REGION"):
         monkeypatch.setenv(name, "of-the-surroundings")
     options = {"project": "of-the-option", "image": "i", "machine": "m", "out": "o"}
-    found = wishes.values("vertex", options, {"project": "of-the-file", "region": "of-the-file"})
+    found = job.values("vertex", options, {"project": "of-the-file", "region": "of-the-file"})
     assert (found["project"], found["region"]) == ("of-the-option", "of-the-file")
-    assert wishes.values("vertex", options, {})["region"] == "of-the-surroundings"
+    assert job.values("vertex", options, {})["region"] == "of-the-surroundings"
 
 
 def test_on_a_machine_of_googles_project_and_region_are_its_own(here: Google, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in wishes.VARIABLES["project"] + wishes.VARIABLES["region"]:
+    for name in job.VARIABLES["project"] + job.VARIABLES["region"]:
         monkeypatch.delenv(name, raising=False)
-    found = wishes.values("vertex", {"image": "i", "machine": "m", "out": "o"}, {})
+    found = job.values("vertex", {"image": "i", "machine": "m", "out": "o"}, {})
     assert (found["project"], found["region"]) == ("project-1", "us-central1")
 
 
@@ -141,11 +141,11 @@ def test_mistakes_are_refused_before_anything_is_loaded_or_sent(options: list[st
 
 
 def test_workers_that_machines_cannot_share_evenly_are_refused() -> None:
-    assert wishes.machines_for(16, 8) == 2 and wishes.machines_for(3, 0) == 3
+    assert job.machines_for(16, 8) == 2 and job.machines_for(3, 0) == 3
     with pytest.raises(
         WrongInput, match=r"workers: 9 cannot be shared evenly by machines of 8 cards. Expected one of 1, 2, .* 10"
     ):
-        wishes.machines_for(9, 8)
+        job.machines_for(9, 8)
 
 
 def test_the_table_of_the_cloud_is_no_setting_of_a_training(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_machines_of_several_cards_are_told_how_many_workers_they_have() -> None
 def test_an_accelerator_that_vertex_does_not_have_is_refused() -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     with pytest.raises(WrongInput, match=r"--accelerator: expected one of .*NVIDIA_L4.* Received: 'NVIDIA_L5'"):
-        vertex.custom_job(a_job(machine=wishes.machine_of("z9", machines.table(), "NVIDIA_L5", 1)))
+        vertex.custom_job(a_job(machine=job.machine_of("z9", machines.table(), "NVIDIA_L5", 1)))
 
 
 def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_path: Path) -> None:
@@ -287,15 +287,15 @@ def test_kubeflow_needs_no_project_and_the_file_is_for_kubectl(tmp_path: Path) -
 )
 def test_a_job_of_vertex_that_could_not_run_is_refused(changed: dict[str, str], said: str) -> None:
     usual = {"name": "first", "region": "us-central1", "out": "gs://bucket/runs/first"}
-    wishes.refuse_unfit("vertex", usual)
+    job.refuse_unfit("vertex", usual)
     with pytest.raises(WrongInput, match=said):
-        wishes.refuse_unfit("vertex", {**usual, **changed})
+        job.refuse_unfit("vertex", {**usual, **changed})
 
 
 def test_a_pod_may_have_its_run_in_another_bucket() -> None:
-    wishes.refuse_unfit("kubeflow", {"name": "first", "region": "", "out": "s3://bucket/runs/first"})
+    job.refuse_unfit("kubeflow", {"name": "first", "region": "", "out": "s3://bucket/runs/first"})
 
 
 def test_a_known_machine_may_be_asked_for_with_another_card() -> None:
-    found = wishes.machine_of("g2-standard-8", machines.table(), "NVIDIA_TESLA_T4", None)
+    found = job.machine_of("g2-standard-8", machines.table(), "NVIDIA_TESLA_T4", None)
     assert (found.cards, found.accelerator) == (1, "NVIDIA_TESLA_T4")

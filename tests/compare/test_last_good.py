@@ -9,8 +9,8 @@ import pytest
 
 from unstall.compare.last_good import last_good, last_good_like
 from unstall.journal.events import EpochEnded, Event, FitBegan, StepsEnded
+from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import encode
-from unstall.runs import RunFolder
 
 
 @pytest.fixture

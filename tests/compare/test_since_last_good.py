@@ -12,11 +12,11 @@ from typing import Any
 
 from tests.compare.records import SCRIPT, changed, record, source
 from tests.programs import UNSTALL, write
-from unstall.compare.attribution import compared
-from unstall.compare.differences import differences
-from unstall.compare.record import record_of
-from unstall.compare.since_last_good import explained_lines
-from unstall.runs import RunFolder
+from unstall.compare.comparison import compared
+from unstall.compare.differences.finder import differences
+from unstall.compare.last_good import explained_lines
+from unstall.compare.record.store import record_of
+from unstall.journal.run_folder import RunFolder
 
 OUT_OF_MEMORY = {"outcome": "failed", "cause": "host_memory_exhausted"}
 

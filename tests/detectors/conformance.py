@@ -129,7 +129,7 @@ def measure(backend: str, subjects: dict[Subject, Path]) -> str:
     """What the process said last: it ends at the first detector that cannot be measured."""
     asides = {path: path.with_suffix(f".{os.getpid()}.npz") for path in subjects.values()}
     wanted = [[each.variant, each.changes, str(asides[path])] for each, path in subjects.items()]
-    command = [sys.executable, "-m", "tests.detectors.measuring", json.dumps(wanted)]
+    command = [sys.executable, "-m", "tests.detectors.measurement", json.dumps(wanted)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
     )

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tests.detectors.differentiating import compiled
-from tests.detectors.parts.drawing import plain_iou
-from tests.detectors.parts.proposals_spec import decoded
+from tests.detectors.gradients import compiled
+from tests.detectors.layers.proposals_spec import decoded
+from tests.detectors.layers.random_boxes import plain_iou
 from unstall.detectors.detector import Targets, shared
 from unstall.detectors.faster_rcnn import VARIANTS, FasterRCNN, FasterRCNNSettings, Learned
-from unstall.detectors.parts.chance import draw_of
-from unstall.detectors.parts.layers import leaf_layers
-from unstall.detectors.parts.proposals import Proposals
-from unstall.detectors.parts.sampling import Sample
+from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.rng import draw_of
+from unstall.detectors.layers.rpn import Proposals
+from unstall.detectors.layers.sampling import Sample
 
 SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96), classes=3)
 ALL = 10**6  # more samples than there are anchors and regions: nothing is left to chance

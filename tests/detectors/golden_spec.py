@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.golden import CLASSES, GOLDENS, Golden, drawn, images, kept, regions, targets
-from tests.detectors.parts.drawing import array, plain_iou
+from tests.detectors.layers.random_boxes import array, plain_iou
 from unstall.detectors import build, family_of
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.weights.layout import slots

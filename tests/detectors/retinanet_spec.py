@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.detectors.differentiating import Differentiating, slopes_of
-from tests.detectors.parts.drawing import SEEDS, array, plain_iou, some_examples
+from tests.detectors.gradients import Differentiating, slopes_of
+from tests.detectors.layers.random_boxes import SEEDS, array, plain_iou, some_examples
 from tests.detectors.seeded import BOXES, batch, set_weights
 from unstall.backends.devices import as_on_a_card
 from unstall.detectors import build
 from unstall.detectors.detector import Detector, Targets, shared
-from unstall.detectors.parts.boxes import Tensor
+from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.retinanet import three_sizes
-from unstall.training.fitting import Fitting
+from unstall.training.step.keras_fit import Fitting
 
 PARAMETERS = {"retinanet_resnet50_fpn": 34_014_999, "retinanet_resnet50_fpn_v2": 38_198_935}  # as torchvision gives them
 PX = (64, 96)

@@ -12,7 +12,7 @@ BOXES = 6  # places for boxes in an image
 
 def variables_of(model: Any) -> dict[str, Any]:
     """By the name of the layer and their own."""
-    from unstall.detectors.parts.layers import leaf_layers
+    from unstall.detectors.layers.conv_norm import leaf_layers
 
     return {
         f"{layer.name}/{variable.name}": variable

@@ -14,15 +14,15 @@ import torch
 from keras import ops
 
 from tests.detectors import ssd_in_torch as plain
-from tests.detectors.differentiating import differentiated
-from tests.detectors.parts.drawing import array
+from tests.detectors.gradients import differentiated
+from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import batch, set_weights
+from unstall.base.errors import WrongInput
 from unstall.detectors import build
-from unstall.detectors.parts.layers import leaf_layers
-from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
-from unstall.detectors.parts.resnet import Norms
-from unstall.errors import WrongInput
-from unstall.training.fitting import Fitting
+from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
+from unstall.detectors.layers.resnet import Norms
+from unstall.training.step.keras_fit import Fitting
 
 NORMS = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var", "bias": "bias"}
 CLOSE = 1e-4  # of the largest value

@@ -9,8 +9,8 @@ import numpy as np
 from keras import ops
 
 from tests.detectors import ssd_reference as reference
-from tests.detectors.differentiating import compiled
-from tests.detectors.parts.drawing import array
+from tests.detectors.gradients import compiled
+from tests.detectors.layers.random_boxes import array
 from unstall.detectors import build
 from unstall.detectors.detector import Targets, shared
 from unstall.detectors.ssd import Scaled

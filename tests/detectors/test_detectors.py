@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from unstall.base.errors import WrongInput
 from unstall.detectors import families, family_of, pages, variants
-from unstall.errors import WrongInput
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,7 +61,7 @@ WRONG = {
 PROGRAM = """
 import json, sys
 from unstall.detectors import settings_of
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 
 for name, values in {wrong!r}.items():
     for value in values:

@@ -15,8 +15,8 @@ AGAINST_TORCH = ("ssd_network_spec.py",)  # modules of PyTorch are what they are
 @SPECIFIED
 def test_detectors_are_as_specified(backend: str) -> None:
     left_out = ALONE if backend == "torch" else (*ALONE, *AGAINST_TORCH)
-    specs = [path for folder in (HERE / "parts", HERE) for path in sorted(folder.glob("*_spec.py")) if path.name not in left_out]
-    assert_holds(backend, *specs, HERE / "weights" / "weights_spec.py")
+    specs = [path for folder in (HERE / "layers", HERE) for path in sorted(folder.glob("*_spec.py")) if path.name not in left_out]
+    assert_holds(backend, *specs, HERE / "weights" / "store_spec.py")
 
 
 @SPECIFIED

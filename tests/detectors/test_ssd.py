@@ -9,7 +9,7 @@ import pytest
 
 from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
 from tests.detectors.golden import GOLDENS, kept
-from unstall.detectors.parts.anchors import default_boxes
+from unstall.data.anchors import default_boxes
 
 # Boxes of all levels must be objects, or the heads of some level would have nothing to learn from. And it is thin: of a million values
 # before a ReLU one is so near to 0 that two backends round it to different sides, and then their gradients differ.

@@ -26,10 +26,10 @@ from tests.diagnosis.builders import (
     thread,
     three,
 )
-from tests.diagnosis.recorded import FOLDER as RECORDED
-from tests.diagnosis.recorded import recorded
+from tests.diagnosis.recorded_journals import FOLDER as RECORDED
+from tests.diagnosis.recorded_journals import recorded
 from unstall.diagnosis.causes import device_memory_exhausted, killed_from_outside, record_corrupt
-from unstall.diagnosis.diagnose import cause_module, cause_names
+from unstall.diagnosis.findings import cause_module, cause_names
 from unstall.diagnosis.verdict import Found
 from unstall.journal.events import (
     ChildSeen,

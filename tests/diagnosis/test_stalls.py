@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from tests.diagnosis.builders import T0, host, journal, lib, main, py, stacks, stalled, started, steps
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.stalls import current_stall, is_without_steps
 from unstall.journal.events import (
     ErrorRaised,

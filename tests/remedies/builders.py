@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.config.settings import GIB, Settings
 from unstall.journal.events import Event, HostSampled, InputMeasured, PlanMade, StepsEnded, TrainingBegan
 from unstall.journal.reader import Journal
-from unstall.plans import Fault, Kind
-from unstall.settings import GIB, Settings
+from unstall.remedies.plan import Fault, Kind
 
 T0 = 1_700_000_000.0
 

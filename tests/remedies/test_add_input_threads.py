@@ -1,8 +1,8 @@
 """More threads, where the stage times call for them."""
 
 from tests.remedies.builders import began, fault, host, measured, steps
-from unstall.plans import Kind
 from unstall.remedies.add_input_threads import plan
+from unstall.remedies.plan import Kind
 
 
 def test_workers_that_wait_for_the_storage_are_doubled() -> None:

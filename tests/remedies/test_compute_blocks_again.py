@@ -1,8 +1,8 @@
 """Blocks computed again: once."""
 
 from tests.remedies.builders import fault
-from unstall.plans import Kind
 from unstall.remedies.compute_blocks_again import plan
+from unstall.remedies.plan import Kind
 
 
 def test_outputs_of_blocks_are_not_kept_any_more() -> None:

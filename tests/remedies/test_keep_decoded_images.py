@@ -3,9 +3,9 @@
 import pytest
 
 from tests.remedies.builders import began, fault, host, measured, steps
-from unstall.plans import Fault, Kind
+from unstall.config.settings import GIB
 from unstall.remedies.keep_decoded_images import plan
-from unstall.settings import GIB
+from unstall.remedies.plan import Fault, Kind
 
 
 def starved(read_s: float = 5, decode_s: float = 20, free_gib: float = 10, epochs: int = 10, cache_bytes: int = 0) -> Fault:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.remedies.builders import T0, began, fault, made
 from unstall.journal.events import Event, LossDiverged, StepsEnded
-from unstall.plans import Kind, Plan, Verb
 from unstall.remedies.lower_rate import plan
+from unstall.remedies.plan import Kind, Plan, Verb
 
 ROSE = LossDiverged(at=T0, step=100, loss=40.0, usual_loss=1.2, since_step=70)
 

@@ -2,7 +2,7 @@
 
 from tests.remedies.builders import T0, fault, made
 from unstall.journal.events import ErrorRaised
-from unstall.plans import Kind, Verb
+from unstall.remedies.plan import Kind, Verb
 from unstall.remedies.resume_from_checkpoint import plan
 
 

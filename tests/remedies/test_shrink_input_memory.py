@@ -1,9 +1,9 @@
 """Caches, queues and threads made smaller, until there is nothing left to shrink."""
 
 from tests.remedies.builders import fault
-from unstall.plans import Kind
+from unstall.config.settings import GIB, MIB
+from unstall.remedies.plan import Kind
 from unstall.remedies.shrink_input_memory import plan
-from unstall.settings import GIB, MIB
 
 HOST = Kind.HOST_MEMORY
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.remedies.builders import began, fault
-from unstall.plans import Kind, Verb
+from unstall.remedies.plan import Kind, Verb
 from unstall.remedies.shrink_micro_batch import fitting_divisor, plan
 
 MEMORY = Kind.DEVICE_MEMORY

@@ -2,7 +2,7 @@
 
 from tests.remedies.builders import T0, began, fault
 from unstall.journal.events import StepsEnded, UpdateSkipped
-from unstall.plans import Kind, Verb
+from unstall.remedies.plan import Kind, Verb
 from unstall.remedies.skip_bad_examples import plan
 
 

@@ -2,8 +2,8 @@
 
 from tests.remedies.builders import fault
 from unstall.diagnosis.verdict import Safety
-from unstall.plans import Kind, Verb
 from unstall.remedies import use_bfloat16
+from unstall.remedies.plan import Kind, Verb
 
 
 def test_it_is_asked_for_and_not_done() -> None:

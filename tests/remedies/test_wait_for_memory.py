@@ -1,7 +1,7 @@
 """Memory that somebody else may have: after a while the run goes on, and after the longest wait no more."""
 
 from tests.remedies.builders import began, fault, made
-from unstall.plans import Kind, Verb
+from unstall.remedies.plan import Kind, Verb
 from unstall.remedies.wait_for_memory import WAITS_S, plan
 
 HOST = Kind.HOST_MEMORY

@@ -10,13 +10,13 @@ import pytest
 
 from tests.storage.conftest import Place
 from tests.storage.proxy import EXPIRED_AMAZON, EXPIRED_GOOGLE
-from unstall.cloud import reach
-from unstall.errors import BucketFailed, NoSuchBucket
+from unstall.base.errors import BucketFailed, NoSuchBucket
+from unstall.cloud import bucket_access
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_file import PART_BYTES
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.kept_files import is_wanted
-from unstall.storage.trying import Taken
+from unstall.storage.retry import Taken
+from unstall.storage.upload_files import is_wanted
 
 
 def test_what_is_written_is_read_listed_and_deleted(place: Place) -> None:
@@ -170,7 +170,7 @@ def test_an_answer_that_was_lost_is_no_other_writer(google: Place) -> None:
 
 def test_nor_is_it_for_an_object_whose_name_nobody_else_knows(place: Place) -> None:
     place.proxy.fault(kind="lost", times=1, method="PUT" if place.scheme == "s3" else "POST")
-    assert [each for each in reach.tried(place.url) if not each.works] == []
+    assert [each for each in bucket_access.tried(place.url) if not each.works] == []
 
 
 def test_nothing_can_be_written_to_a_bucket_that_is_not_there(place: Place) -> None:

@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 
 from tests.cli.test_cli import call
-from tests.data.making import picture, put
-from tests.preflight.contexts import context
+from tests.data.dataset_files import picture, put
+from tests.planning.preflight.contexts import context
 from tests.storage.conftest import Place
+from unstall.base.errors import BucketFailed, WrongInput
 from unstall.data import formats
-from unstall.data.check import check
+from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.formats import format_module
-from unstall.data.pack import pack
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.data.pipeline.fetching import GAP_BYTES, joined
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
-from unstall.detectors.weights import safetensors_files
+from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, joined
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
+from unstall.data.tools.pack import pack
 from unstall.detectors.weights.description import Description, described
-from unstall.errors import BucketFailed, WrongInput
-from unstall.preflight.answers import Refuses
-from unstall.preflight.checks import bucket_speed, paths
+from unstall.detectors.weights.formats import safetensors_files
+from unstall.planning.preflight.answers import Refuses
+from unstall.planning.preflight.checks import bucket_speed, paths
 from unstall.storage import located
-from unstall.storage.copying import put_folder, whole_at
-from unstall.training.fingerprint import fingerprint_of
+from unstall.storage.transfer import put_folder, whole_at
+from unstall.training.loop.datasets import fingerprint_of
 
 COUNT = 12
 

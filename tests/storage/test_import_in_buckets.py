@@ -8,13 +8,12 @@ import pytest
 
 from tests.storage.conftest import Place
 from tests.tfod.configs import SSD, written
-from unstall import settings_file
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
-from unstall.errors import WrongInput
-from unstall.tfod.converting import convert
+from unstall.base.errors import WrongInput
+from unstall.config import toml_file
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
+from unstall.tfod.conversion import convert, refuse_existing, write
 from unstall.tfod.inputs import Given
-from unstall.tfod.writing import refuse_existing, write
 
 READERS = """
 train_input_reader { label_map_path: "label_map.pbtxt" tf_record_input_reader { input_path: "data.record" } }
@@ -35,7 +34,7 @@ def test_all_of_it_in_a_bucket(google: Place, tmp_path: Path) -> None:
     out = f"{google.url}/imported"
     found = convert(f"{google.url}/tf/pipeline.config", Given(out=out))
     assert found.images == 20
-    values, _ = settings_file.read(write(found, out)["out"])
+    values, _ = toml_file.read(write(found, out)["out"])
     assert values["data"] == f"{google.url}/tf/data.record"
     assert (values["labels"], values["epochs"]) == (f"{google.url}/tf/label_map.pbtxt", 4)
     with pytest.raises(WrongInput, match=f"'{out}/unstall.toml' is there already, and is not overwritten"):

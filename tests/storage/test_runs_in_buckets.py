@@ -13,22 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.crew.written import LOADS, REDUCES, written_worker
+from tests.diagnosis.workers.run_folders import LOADS, REDUCES, written_worker
 from tests.storage.conftest import Place
-from tests.supervisor.test_training import SUPERVISE, a_run
-from unstall import runs
-from unstall.crew.reading import found_runs, read_members
-from unstall.crew.together import put_together
-from unstall.diagnosis.diagnose import diagnose_crew
-from unstall.errors import BucketFailed, NoSuchRun, WrongInput
-from unstall.runs import RunFolder
-from unstall.settings import Settings
+from tests.supervisor.train.test_training_run import SUPERVISE, a_run
+from unstall.base.errors import BucketFailed, NoSuchRun, WrongInput
+from unstall.config.settings import Settings
+from unstall.diagnosis.findings import diagnose_crew
+from unstall.diagnosis.workers.members import put_together
+from unstall.diagnosis.workers.reader import found_runs, read_members
+from unstall.journal import run_folder
+from unstall.journal.run_folder import RunFolder
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.fetching import fetched_run
-from unstall.storage.kept_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
-from unstall.storage.kept_files import KeptFiles
-from unstall.storage.kept_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
-from unstall.supervisor.beginning import begin, begin_as_guest, holds_run
+from unstall.storage.download import fetched_run
+from unstall.storage.upload_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
+from unstall.storage.upload_files import KeptFiles
+from unstall.storage.upload_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
+from unstall.supervisor.train.setup import begin, begin_as_guest, holds_run
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def nothing(text: str) -> None:
 
 
 def test_a_checkpoint_comes_back_as_it_was(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unstall.storage.kept_checkpoints.PART_BYTES", 1000)
+    monkeypatch.setattr("unstall.storage.upload_checkpoints.PART_BYTES", 1000)
     name = checkpoint(tmp_path / "here", 120)
     KeptCheckpoints(tmp_path / "here", target_of(place), nothing).keep()
     assert fetch_newest(target_of(place), tmp_path / "there", nothing) == name
@@ -202,10 +202,10 @@ def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read
 
 def test_runs_of_two_machines_never_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNSTALL_HOME", "gs://bucket/runs")
-    assert runs.create("train").name.endswith(f"-train-{os.uname().nodename}")
+    assert run_folder.create("train").name.endswith(f"-train-{os.uname().nodename}")
     monkeypatch.setenv("RANK", "3")
     monkeypatch.setenv("WORLD_SIZE", "4")
-    assert f"-train-worker3-{os.uname().nodename}" in runs.create("train").name
+    assert f"-train-worker3-{os.uname().nodename}" in run_folder.create("train").name
 
 
 def test_files_are_put_when_they_have_changed(amazon: Place, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
     run = tmp_path / "run"
     run.mkdir()
     (run / "events-inside-7.jsonl").write_bytes(b'{"event": "StepsEnded"}\n')
-    command = [sys.executable, "-m", "unstall.storage.keeping", str(run), str(target_of(amazon))]
+    command = [sys.executable, "-m", "unstall.storage.uploader", str(run), str(target_of(amazon))]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stderr is not None
     assert "cannot be kept in the bucket" in (first := process.stderr.readline()) and "HTTP 503" in first
@@ -267,7 +267,9 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
     run = a_run()
     run.keep_in(str(target_of(amazon)))
     amazon.proxy.fault(kind="status", status=503)
-    impatient = f"import unstall.supervisor.keeping as keeping\nkeeping.SAYS_SO_AFTER_S, keeping.WAITS_S = 1.0, 4.0\n{SUPERVISE}"
+    impatient = (
+        f"import unstall.supervisor.upload_process as keeping\nkeeping.SAYS_SO_AFTER_S, keeping.WAITS_S = 1.0, 4.0\n{SUPERVISE}"
+    )
     said = tmp_path / "said.txt"
     with said.open("wb") as errors:  # a file: the process that goes on trying would hold a pipe open
         done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=60, check=False)
@@ -278,7 +280,7 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
 
 
 def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = runs.RunFolder(runs.folder_for(f"{amazon.url}/runs/first"))
+    here = run_folder.RunFolder(run_folder.folder_for(f"{amazon.url}/runs/first"))
     here.path.mkdir(parents=True)
     here.write_settings({"model": "ssd_tiny"})
     name = checkpoint(here.path, 30)
@@ -306,7 +308,7 @@ def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
 def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     target_of(amazon).joinpath("settings.json").write_text('{"model": "ssd_tiny"}')
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
-    assert runs.find("first").read_settings() == {"model": "ssd_tiny"}
+    assert run_folder.find("first").read_settings() == {"model": "ssd_tiny"}
 
 
 def test_where_no_run_is_that_is_said(amazon: Place) -> None:

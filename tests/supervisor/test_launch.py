@@ -12,7 +12,7 @@ from tests.programs import write
 STOPPER = """
 import sys
 from pathlib import Path
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.launch import Launched
 
 launched = Launched([sys.executable, sys.argv[1]], RunFolder(Path(sys.argv[2])))

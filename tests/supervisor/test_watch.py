@@ -14,8 +14,8 @@ import pytest
 
 from unstall.journal.events import HostSampled, StackSampled
 from unstall.journal.pulse import Beat
+from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
-from unstall.runs import RunFolder
 from unstall.supervisor.watch import Watch
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.tfod.config import Node, of_text
-from unstall.tfod.converting import Converted, of_config
+from unstall.tfod.conversion import Converted, of_config
 from unstall.tfod.inputs import Given
 from unstall.tfod.ledger import Row
 

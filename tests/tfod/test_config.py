@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import parsed
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 from unstall.tfod import config
 
 

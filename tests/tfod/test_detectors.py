@@ -7,9 +7,9 @@ import pytest
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
 from unstall.tfod.anchors import lying_ratios, on_levels
 from unstall.tfod.config import Node
+from unstall.tfod.detectors import image_size
 from unstall.tfod.ledger import Ledger
 from unstall.tfod.models import Chosen
-from unstall.tfod.sizes import image_size
 
 
 def test_ssd() -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, converted, row_of, written
-from unstall.data import records
 from unstall.data.formats import read
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
-from unstall.tfod.converting import convert
+from unstall.data.io import tfrecord_file
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
+from unstall.tfod.conversion import convert, write
 from unstall.tfod.inputs import Given
 from unstall.tfod.shards import as_pattern, is_placeholder, one_pattern
-from unstall.tfod.writing import write
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +162,7 @@ def test_records_are_counted_to_the_first_break(tmp_path: Path, shapes: Path) ->
     (tmp_path / "cut.record").write_bytes(whole[:-10])
     (tmp_path / "none.record").write_bytes(b"")
     assert [
-        records.count(shapes / "data.record"),
-        records.count(tmp_path / "cut.record"),
-        records.count(tmp_path / "none.record"),
+        tfrecord_file.count(shapes / "data.record"),
+        tfrecord_file.count(tmp_path / "cut.record"),
+        tfrecord_file.count(tmp_path / "none.record"),
     ] == [10, 9, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, parsed, row_of, written
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 from unstall.tfod.models import RESNETS, chosen
 
 LITE, VGG = "ssdlite320_mobilenet_v3_large", "ssd300_vgg16"

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from unstall.errors import WrongInput
-from unstall.settings_sources import resolve
+from unstall.base.errors import WrongInput
+from unstall.config.sources import resolve
 from unstall.tfod.config import leaves, read
-from unstall.tfod.converting import Converted, convert
+from unstall.tfod.conversion import Converted, convert, write
 from unstall.tfod.inputs import Given
-from unstall.tfod.writing import write
 
 PLACE = Path(os.environ.get("UNSTALL_DATA", "")) / "tfod"
 pytestmark = pytest.mark.skipif(not (PLACE / "configs").is_dir(), reason="UNSTALL_DATA names no folder with tfod/configs/")

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, written
-from unstall.data.shapes import Shapes
-from unstall.data.shapes_files import write_shapes
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
+from unstall.tfod.conversion import write
 from unstall.tfod.inputs import Given
-from unstall.tfod.writing import write
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from unstall.detectors import settings_of
-from unstall.settings_sources import resolve
-from unstall.training import preparing
-from unstall.training.fitting import fed
-from unstall.training.lessons import lessons
-from unstall.training.step import Step
+from unstall.config.sources import resolve
+from unstall.training.loop import builders as preparing
+from unstall.training.step.step.keras_fit import fed
+from unstall.training.loop.datasets import lessons
+from unstall.training.step.step.step import Step
 
 ssd, *others = sys.argv[1:]
 for file in others:

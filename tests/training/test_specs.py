@@ -8,13 +8,22 @@ from tests.detectors.conformance import BACKENDS
 from tests.detectors.specs import assert_holds
 
 HERE = Path(__file__).parent
-EVERYWHERE = ("step_spec.py", "fitting_spec.py", "refusing_spec.py", "detecting_spec.py")
+EVERYWHERE = (
+    "step/step_spec.py",
+    "step/keras_fit_spec.py",
+    "step/unsupported_methods_spec.py",
+    "evaluate/inference_spec.py",
+)
 OWN = {
-    "tensorflow": (
-        "export_spec.py",
-    ),  # all three kinds; the others by hand: KERAS_BACKEND=jax pytest tests/training/export_spec.py
-    "jax": ("card_spec.py",),  # what PyTorch and TensorFlow compile for a card is nothing else, or cannot be had without one
-    "torch": ("update_spec.py", "trying_spec.py"),  # whose optimizers updates are held against; and which compiles nothing
+    # All three kinds; the others by hand: KERAS_BACKEND=jax pytest tests/training/export/exporter_spec.py
+    "tensorflow": ("export/exporter_spec.py",),
+    "jax": (
+        "step/gpu_step_spec.py",
+    ),  # what PyTorch and TensorFlow compile for a card is nothing else, or cannot be had without one
+    "torch": (
+        "step/optimizer_spec.py",
+        "lr/finder_spec.py",
+    ),  # whose optimizers updates are held against; and which compiles nothing
 }
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unstall.detectors.weights import safetensors_files, shapes
+from unstall.detectors.weights import shapes
 from unstall.detectors.weights.description import Description
+from unstall.detectors.weights.formats import safetensors_files
 
 VARIANT = "retinanet_tiny"
 NAMES = ("circle", "square", "triangle", "star", "cross", "ring")

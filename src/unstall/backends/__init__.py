@@ -7,7 +7,7 @@ import os
 import sys
 
 from unstall.backends import allocators
-from unstall.errors import NotInstalled, WrongInput
+from unstall.base.errors import NotInstalled, WrongInput
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
 

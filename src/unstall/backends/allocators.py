@@ -9,8 +9,8 @@ import importlib.util
 import os
 from collections.abc import Mapping, MutableMapping
 
-from unstall.backends.installed import version_of
-from unstall.errors import WrongInput
+from unstall.backends.packages import version_of
+from unstall.base.errors import WrongInput
 
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
 JAX_SHARE_NAMES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the older name

@@ -6,7 +6,7 @@ import errno
 import sys
 from collections.abc import Iterator
 
-from unstall.errors import UnstallError
+from unstall.base.errors import UnstallError
 
 TYPES = ("OutOfMemoryError", "ResourceExhaustedError")  # of PyTorch, of TensorFlow
 WORDS = (

@@ -15,7 +15,7 @@ from enum import Enum
 from http.cookies import CookieError, SimpleCookie
 from typing import Protocol
 
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 
 LEAST_LETTERS = 16  # of a token
 MOST_LETTERS = 200

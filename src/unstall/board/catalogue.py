@@ -10,16 +10,17 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.board.crews import put_together
-from unstall.board.living import FRESH_S
 from unstall.board.rows import Reader, Row
+from unstall.board.status import FRESH_S
+from unstall.diagnosis.workers.blocker import Holding, who_holds
+from unstall.diagnosis.workers.snapshot import Sighting
 from unstall.journal.reader import JOURNAL_FILES
-from unstall.runs import RunFolder, why_unreadable
+from unstall.journal.run_folder import RunFolder, why_unreadable
 
 LOOK_EVERY_S = 0.8
 MOST_RUNS = 5000
@@ -173,3 +174,54 @@ def _folders(folder: Path) -> Iterator[tuple[str, int]]:
             yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
         except OSError:
             continue  # it has gone meanwhile
+
+
+# Runs that are workers of one training, in the list: which belong together, and which of them holds the others.
+
+
+OVERLAP_SLACK_S = 600.0  # as for those that are read together
+
+
+def put_together(seen: Iterable[tuple[Row, Sighting]], now: float) -> dict[str, dict[str, Any]]:
+    """For each run of a group of at least two, its place in it: by the name of the run."""
+    told: dict[str, dict[str, Any]] = {}
+    for group in _groups(seen):
+        holding = who_holds([sighting for _, sighting in group], now)
+        first = min(row["run"] for row, _ in group)
+        for row, sighting in group:
+            told[row["run"]] = {**row["crew"], "group": first, **_part(sighting, holding)}
+    return told
+
+
+def _groups(seen: Iterable[tuple[Row, Sighting]]) -> list[list[tuple[Row, Sighting]]]:
+    clusters: dict[tuple[str, int | None], list[tuple[Row, Sighting]]] = {}
+    for row, sighting in seen:
+        clusters.setdefault((sighting.cluster, sighting.of), []).append((row, sighting))
+    groups = []
+    for rows in clusters.values():
+        groups += _by_time(sorted(rows, key=lambda each: -(each[0]["began_at"] or each[0]["changed_at"])))
+    return [group for group in groups if len(group) > 1]
+
+
+def _by_time(rows: list[tuple[Row, Sighting]]) -> list[list[tuple[Row, Sighting]]]:
+    """Of trainings one after the other at one address, each by itself: a number stands in a group once."""
+    groups: list[list[tuple[Row, Sighting]]] = []
+    for row, sighting in rows:
+        for group in groups:
+            is_free = all(other.worker != sighting.worker for _, other in group)
+            earliest = min(each["began_at"] or each["changed_at"] for each, _ in group)
+            if is_free and row["changed_at"] + OVERLAP_SLACK_S > earliest:
+                group.append((row, sighting))
+                break
+        else:
+            groups.append([(row, sighting)])
+    return groups
+
+
+def _part(sighting: Sighting, holding: Holding | None) -> dict[str, Any]:
+    if holding is None:
+        return {"holds": None, "held_by": None}
+    own = next((holder for holder in holding.holders if holder.sighting is sighting), None)
+    if own is not None:
+        return {"holds": {"words": own.words, "count": holding.held}, "held_by": None}
+    return {"holds": None, "held_by": holding.holders[0].sighting.name}

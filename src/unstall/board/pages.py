@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from unstall.board.catalogue import Catalogue
 from unstall.board.rows import TONES, Row, script_of
-from unstall.report import dress, html
+from unstall.report.html import assets, page
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,7 +29,7 @@ class ListPage:
     def whole(self) -> str:
         rows = self._catalogue.look()
         shown = [{**row, "markup": self._marked(row)} for row in rows]
-        return html.render("board/list.html", rows=shown, folder=str(self._catalogue.folder), **self._around(rows))
+        return page.render("board/list.html", rows=shown, folder=str(self._catalogue.folder), **self._around(rows))
 
     def since(self, version: str) -> dict[str, Any]:
         """What a page that has seen `version` does not know yet: markup of rows by name, runs that are gone, the order."""
@@ -37,7 +37,7 @@ class ListPage:
         number = self._number(version)
         changed, gone = self._catalogue.changed_since(number)
         around = self._around(rows)
-        macros = html.macros("board/row.html")
+        macros = page.macros("board/row.html")
         return {
             "version": around["version"],
             "build": around["build"],
@@ -66,8 +66,8 @@ class ListPage:
             "stuck": stuck,
             "counts": {state: counts[state] for state in TONES if counts[state]},
             "title": _title(len(stuck), sum(row["is_live"] for row in rows)),
-            "icon": dress.icon(bool(stuck)),
-            "dress": dress.of_list(),
+            "icon": assets.icon(bool(stuck)),
+            "dress": assets.of_list(),
             "version": f"{self._catalogue.era}.{self._catalogue.number}",
             "build": build(),
         }
@@ -78,7 +78,7 @@ class ListPage:
             return known[1]
         changed = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["changed_at"]))
         shown = {**row, "icon": ICONS[row["state"]], "address": address_of(row["run"]), "script": script_of(row)}
-        made: Markup = html.macros("board/row.html").run_row({**shown, "changed_iso": changed})
+        made: Markup = page.macros("board/row.html").run_row({**shown, "changed_iso": changed})
         self._markup[row["run"]] = (row, made)
         return made
 
@@ -89,7 +89,7 @@ def address_of(name: str) -> str:
 
 def build() -> str:
     """Of the list's own script: a page of another version loads itself anew."""
-    return hashlib.sha256(dress.of_list().script.encode("utf-8")).hexdigest()[:12]
+    return hashlib.sha256(assets.of_list().script.encode("utf-8")).hexdigest()[:12]
 
 
 def _title(stuck: int, live: int) -> str:

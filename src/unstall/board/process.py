@@ -21,8 +21,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from unstall import runs
-from unstall.errors import UnstallError, WrongInput
+from unstall.base.errors import UnstallError, WrongInput
+from unstall.journal import run_folder
 
 ANSWERS_WITHIN_S = 2.0
 STARTS_WITHIN_S = 15.0
@@ -61,7 +61,7 @@ def plain(board: Board, is_new: bool) -> dict[str, Any]:
 
 def _file(folder: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
-    return runs.home() / f".board-{digest}.json"
+    return run_folder.home() / f".board-{digest}.json"
 
 
 def register(board: Board) -> None:

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.board.glance import ENDED_STATES, Glance
-from unstall.board.living import FRESH_S, is_live, late_s
-from unstall.crew.sighting import Sighting, crew_of
+from unstall.board.status import ENDED_STATES, FRESH_S, Glance, is_live, late_s
+from unstall.diagnosis.workers.snapshot import Sighting, crew_of
 from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
-from unstall.report import learned
-from unstall.report.outcome import FOUND
-from unstall.report.text import failure_line, outcome
-from unstall.runs import RunFolder, why_unreadable
+from unstall.journal.run_folder import RunFolder, why_unreadable
+from unstall.report.story.outcome import FOUND
+from unstall.report.terminal.story import failure_line, outcome
+from unstall.training.loop import artifacts
 
 Row = dict[str, Any]
 HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
@@ -194,7 +193,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     state = story.get("state", "unknown")
     seconds = told.get("seconds")
     steps = epochs * in_each if epochs and in_each and in_each > 0 else None
-    model = learned.settings(run).get("model")
+    model = artifacts.settings(run).get("model")
     done = step + 1 if step is not None else None
     return {
         **_nothing_known(run, newest),

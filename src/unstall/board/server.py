@@ -24,11 +24,11 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import unstall
 from unstall.board.access import Answer, Door
 from unstall.board.catalogue import Catalogue
-from unstall.board.following import Follower
+from unstall.board.follower import Follower
 from unstall.board.pages import ListPage
 from unstall.board.rows import DAMAGED
 from unstall.journal.writer import finite
-from unstall.report import dress
+from unstall.report.html import assets
 
 MOST_AT_ONCE = 64  # connections; a browser has a handful
 QUIET_S = 30.0  # after which a connection that says nothing is closed
@@ -79,7 +79,7 @@ class Desk:
         first, _, rest = path.strip("/").partition("/")
         name = unquote(rest, errors="surrogateescape")
         simple: dict[str, Callable[[], Body]] = {
-            "": lambda: _page(self.list_page.whole(), dress.of_list().policy),
+            "": lambda: _page(self.list_page.whole(), assets.of_list().policy),
             "rows": lambda: _json(self.list_page.since(query.get("after", [""])[0])),
             "runs.json": lambda: _json({"runs": self.catalogue.look()}),
             "alive": lambda: _json({"board": self.identity, "version": unstall.__version__}),
@@ -98,7 +98,7 @@ class Desk:
             self.follower.forget(name)
             return None
         page, story = self.follower.follow(run, row)
-        return _page(page, dress.of_run_on_board().policy) if as_page else _json(story)
+        return _page(page, assets.of_run_on_board().policy) if as_page else _json(story)
 
 
 def _page(text: str, policy: str) -> Body:

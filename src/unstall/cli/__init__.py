@@ -1,6 +1,6 @@
 """The command line. A command is a file of this folder: its name is the command's, its docstring the help.
 
-A folder in this folder is a group of commands: `data/check.py` is `unstall data check`. Commands are loaded when they are
+A folder in this folder is a group of commands: `data/check/runner.py` is `unstall data check`. Commands are loaded when they are
 called, so that `unstall --help` stays quick. Here, and only here, an error of Unstall's own becomes an exit code.
 """
 
@@ -21,11 +21,11 @@ from typing import Any, NoReturn
 import click
 
 from unstall import __version__
-from unstall.errors import NotInstalled, UnstallError, WrongInput
-from unstall.redaction import redact_text
-from unstall.report.streams import print_what_the_stream_has
-from unstall.report.text import without_codes
-from unstall.supervisor.dispositions import given
+from unstall.base.console import print_what_the_stream_has
+from unstall.base.errors import NotInstalled, UnstallError, WrongInput
+from unstall.base.redact.text import redact_text
+from unstall.report.terminal.story import without_codes
+from unstall.supervisor.signal_dispositions import given
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
@@ -120,7 +120,7 @@ def json_option(what: str) -> Decorator:
 def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
     from unstall.report import json
-    from unstall.report.text import cleaned, console
+    from unstall.report.terminal.story import cleaned, console
 
     if json_target:
         json.write(plain, json_target)

@@ -19,11 +19,12 @@ from unstall.cli import json_option
 @click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")
 def command(pid: str, dump: bool, json_target: str | None) -> None:
-    from unstall.errors import WrongInput
-    from unstall.report import json, text
-    from unstall.report.outcome import EXIT_CODES
-    from unstall.report.threads import dump_lines
-    from unstall.supervisor.attach import attach
+    from unstall.base.errors import WrongInput
+    from unstall.report import json
+    from unstall.report.story.outcome import EXIT_CODES
+    from unstall.report.story.threads import dump_lines
+    from unstall.report.terminal import story as text
+    from unstall.supervisor.attach.snapshot import attach
 
     if not pid.isdecimal():
         raise WrongInput(f"Expected the number of a running process, as `ps` shows it. Received: '{pid}'.")

@@ -42,19 +42,19 @@ def command(
     stop: bool,
     json_target: str | None,
 ) -> None:
-    from unstall import runs
     from unstall.board import process
-    from unstall.board.serving import PORT, Wanted, open_browser, serve
+    from unstall.board.launcher import PORT, Wanted, open_browser, serve
+    from unstall.journal import run_folder
     from unstall.report import json
-    from unstall.report.text import console
+    from unstall.report.terminal.story import console
     from unstall.storage import is_bucket
-    from unstall.storage.mirroring import mirror_of
+    from unstall.storage.download import mirror_of
 
     json.refuse_unwritable(json_target)
-    place = folder or runs.bucket_home()
+    place = folder or run_folder.bucket_home()
     mirror = mirror_of(place) if is_bucket(place) else None
-    path = mirror.folder if mirror is not None else Path(folder) if folder else runs.home()
-    runs.refuse_unreadable(path, "folder of the runs")
+    path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.home()
+    run_folder.refuse_unreadable(path, "folder of the runs")
     if mirror is not None or folder is None:
         path.mkdir(parents=True, exist_ok=True)
     if stop:

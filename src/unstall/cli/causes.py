@@ -12,7 +12,7 @@ from unstall.cli import json_option
 def command(json_target: str | None) -> None:
     from unstall.diagnosis.pages import summaries
     from unstall.report import json
-    from unstall.report.text import console, print_clean
+    from unstall.report.terminal.story import console, print_clean
 
     listed = summaries()
     if json_target:

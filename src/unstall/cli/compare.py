@@ -14,7 +14,7 @@ import click
 from unstall.cli import answer, json_option
 
 if TYPE_CHECKING:
-    from unstall.runs import RunFolder
+    from unstall.journal.run_folder import RunFolder
 
 
 @click.command("compare", help=__doc__)
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Plan nothing: memory by arithmetic over what was recorded.")
 @json_option("the comparison")
 def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_target: str | None) -> None:
-    from unstall.compare import comparison, planned
-    from unstall.compare.record import record_of
-    from unstall.report import compare_page, compare_text, json
-    from unstall.report.plan_text import told_before
-    from unstall.report.progress import shown_progress
+    from unstall.base.progress import shown_progress
+    from unstall.compare import comparison
+    from unstall.compare.attribution import memory
+    from unstall.compare.record.store import record_of
+    from unstall.report import json
+    from unstall.report.html import compare_page
+    from unstall.report.terminal import compare
+    from unstall.report.terminal.planning import told_before
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -37,19 +40,19 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
         _refuse_of_nothing(each)
     before, after = record_of(older), record_of(newer)
     with shown_progress() as progress:
-        plan = planned.planner(before, after, told_before(progress))
+        plan = memory.planner(before, after, told_before(progress))
         plain = comparison.told(before, after) if quick else comparison.told(before, after, plan)
     if html is not None:
         compare_page.write(plain, located(html))
-    answer(plain, json_target, compare_text.show)
+    answer(plain, json_target, compare.show)
     if html is not None and json_target != "-":
         click.echo(html)
 
 
 def _refuse_of_nothing(run: RunFolder) -> None:
     """Everything that the other run has would differ."""
+    from unstall.base.errors import WrongInput
     from unstall.board.rows import read_row
-    from unstall.errors import WrongInput
 
     row = read_row(run)
     why = "it has only begun" if row["state"] == "starting" else row["note"] if row["state"] == "unknown" else None
@@ -58,13 +61,13 @@ def _refuse_of_nothing(run: RunFolder) -> None:
 
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
-    from unstall import runs
+    from unstall.base.errors import NoSuchRun
     from unstall.compare.last_good import last_good_like
-    from unstall.errors import NoSuchRun
+    from unstall.journal import run_folder
 
-    first = runs.find(run_a)
+    first = run_folder.find(run_a)
     if run_b is not None:
-        return first, runs.find(run_b)
+        return first, run_folder.find(run_b)
     good = last_good_like(first)
     if good is None:
         raise NoSuchRun(

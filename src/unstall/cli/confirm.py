@@ -29,12 +29,13 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 @click.option("--yes", is_flag=True, help="Start the command of the run without asking.")
 @json_option("the story")
 def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | None) -> None:
-    from unstall import runs
-    from unstall.report import json, text
-    from unstall.report.experiments import as_plain, show
-    from unstall.supervisor.confirm import confirm
+    from unstall.journal import run_folder
+    from unstall.report import json
+    from unstall.report.terminal import story as text
+    from unstall.report.terminal.experiments import as_plain, show
+    from unstall.supervisor.run.confirm import confirm
 
-    results, story = confirm(runs.find(run), wanted, agree=_show if yes else _ask)
+    results, story = confirm(run_folder.find(run), wanted, agree=_show if yes else _ask)
     if json_target:
         json.write({**story, "experiments": [as_plain(event) for event in results]}, json_target)
     if json_target != "-":
@@ -50,7 +51,7 @@ def _show(command_line: Sequence[str], folder: str) -> None:
 
 def _ask(command_line: Sequence[str], folder: str) -> None:
     """Returns if somebody agrees; where nobody can be asked, it is a mistake."""
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
 
     click.echo("The experiments start this program of the run again:", err=True)
     _show(command_line, folder)

@@ -19,10 +19,10 @@ import click
 from unstall.cli import json_option
 
 if TYPE_CHECKING:
-    from unstall.crew.crew import Crew
-    from unstall.crew.holding import Holding
-    from unstall.crew.roster import Roster
-    from unstall.runs import RunFolder
+    from unstall.diagnosis.workers.blocker import Holding
+    from unstall.diagnosis.workers.follower import Roster
+    from unstall.diagnosis.workers.members import Crew
+    from unstall.journal.run_folder import RunFolder
 
 
 @click.command("diagnose", help=__doc__)
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 )
 @json_option("the story")
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
-    from unstall.crew.reading import found_runs
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
+    from unstall.diagnosis.workers.reader import found_runs
     from unstall.storage import is_bucket
 
     if follow:
@@ -51,7 +51,7 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
 
 
 def _holds_several(run: RunFolder) -> bool:
-    from unstall.crew.reading import INSIDE_FILES, members_of, worker_folders
+    from unstall.diagnosis.workers.reader import INSIDE_FILES, members_of, worker_folders
 
     may = len(list(run.path.glob(INSIDE_FILES))) > 1 or bool(worker_folders(run))
     return may and len(members_of(run)) > 1
@@ -59,7 +59,7 @@ def _holds_several(run: RunFolder) -> bool:
 
 def _tell_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
-    from unstall.report import text
+    from unstall.report.terminal import story as text
 
     told = _story_of(run)
     answer(told, json_target, lambda story, out: text.show(story, out, summary=True))
@@ -67,27 +67,27 @@ def _tell_one(run: RunFolder, json_target: str | None) -> None:
 
 
 def _leave(stories: list[dict[str, Any]]) -> NoReturn:
-    from unstall.report.outcome import EXIT_CODES, worst
+    from unstall.report.story.outcome import EXIT_CODES, worst
 
     sys.exit(EXIT_CODES[worst([story["outcome"] for story in stories])])
 
 
 def _story_of(run: RunFolder) -> dict[str, Any]:
-    from unstall.diagnosis.diagnose import diagnose
+    from unstall.diagnosis.findings import diagnose
     from unstall.journal.reader import read_folder
-    from unstall.report.story import tell
+    from unstall.report.story.run import tell
 
     journal = read_folder(run.path)
     return tell(journal, diagnose(journal), run.name)
 
 
 def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
+    from unstall.base.progress import shown_progress
     from unstall.cli import answer
-    from unstall.crew.few import READ_WHOLE_UP_TO, crews_of_many
-    from unstall.crew.reading import read_members
-    from unstall.crew.together import put_together
-    from unstall.report.crew_story import tell_crew
-    from unstall.report.progress import shown_progress
+    from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, crews_of_many
+    from unstall.diagnosis.workers.members import put_together
+    from unstall.diagnosis.workers.reader import read_members
+    from unstall.report.story.workers import tell_crew
 
     folders = {run.path.parent for run in runs}
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
@@ -113,10 +113,11 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
-    from unstall.report import crew_text, text
+    from unstall.report.terminal import story as text
+    from unstall.report.terminal import workers
 
     for story in plain["crews"]:
-        crew_text.show(story, out)
+        workers.show(story, out)
         out.print()
     silent = [each for each in plain["apart"] if each["story"] is None]
     if silent:
@@ -132,10 +133,10 @@ def _show(plain: dict[str, Any], out: Any) -> None:
 
 
 def _follow(folder: str, json_target: str | None) -> None:
+    from unstall.base.progress import shown_progress
     from unstall.cli import answer
-    from unstall.crew.following import follow, follow_bucket
-    from unstall.report.crew_story import tell_crew
-    from unstall.report.progress import shown_progress
+    from unstall.diagnosis.workers.follower import follow, follow_bucket
+    from unstall.report.story.workers import tell_crew
     from unstall.storage import is_bucket
 
     told: list[dict[str, Any]] = []

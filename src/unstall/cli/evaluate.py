@@ -37,15 +37,15 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall import backends
-    from unstall.backends.quietly import start
+    from unstall.backends.startup import start
+    from unstall.base.progress import shown_progress
     from unstall.data.formats import read
-    from unstall.data.split import only
+    from unstall.data.tools.split import only
     from unstall.detectors.weights.description import described
     from unstall.report import json
-    from unstall.report.progress import shown_progress
-    from unstall.report.score_text import show_score
     from unstall.storage import located
-    from unstall.training.scored_images import chosen
+    from unstall.training.evaluate.summary import show_score
+    from unstall.training.evaluate.train_overlap import chosen
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -58,9 +58,9 @@ def command(
         data, scored = chosen(data, description.trained_on, is_all=all_images or split is not None)
         if scored.note:
             click.echo(scored.note, err=True)
-        from unstall.detectors.weights.weights_file import build_from
-        from unstall.training.detecting import Detecting
-        from unstall.training.evaluate import evaluate
+        from unstall.detectors.weights.store import build_from
+        from unstall.training.evaluate.evaluation import evaluate
+        from unstall.training.evaluate.inference import Detecting
 
         result = evaluate(Detecting(build_from(weights)), data, description.class_names, batch, progress)
     plain = {
@@ -68,11 +68,11 @@ def command(
         "backend": backends.running_backend(), **result.as_plain(),
     }  # fmt: skip
     if png_target:
-        from unstall.report.score_plots import write_plots
+        from unstall.report.html.evaluation import write_plots
 
         write_plots(plain, located(png_target))
     if html_target:
-        from unstall.report.score_page import write_score
+        from unstall.report.html.evaluation import write_score
 
         write_score(plain, located(html_target))
     answer(plain, json_target, show_score)

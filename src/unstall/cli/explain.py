@@ -16,15 +16,15 @@ from unstall.cli import answer, json_option, missing_packages_named
 @click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
-    from unstall import explained
+    from unstall.base import registry
 
     with missing_packages_named(f"unstall explain {name}", "data"):
-        plain, page = explained.page_as_plain(name), explained.page(name)
+        plain, page = registry.page_as_plain(name), registry.page(name)
 
     def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
 
-        from unstall.report.text import print_clean
+        from unstall.report.terminal.story import print_clean
 
         print_clean(out, Markdown(page))
 

@@ -18,17 +18,17 @@ from unstall.cli import Learning, backend_option, json_option, weights_option
 @backend_option
 @json_option("what was exported")
 def command(out: str, weights: str, target: str, batch: int, backend: str | None, json_target: str | None) -> None:
-    from unstall.backends.exporting import refuse_impossible
-    from unstall.backends.quietly import start
+    from unstall.backends.startup import start
     from unstall.detectors.weights.description import described
     from unstall.report import json
+    from unstall.training.export.targets import refuse_impossible
 
     json.refuse_unwritable(json_target)
     _, description = described(weights)
     chosen = start(backend)
     refuse_impossible(target, chosen, out)
-    from unstall.detectors.weights.weights_file import build_from
-    from unstall.training.export import export
+    from unstall.detectors.weights.store import build_from
+    from unstall.training.export.exporter import export
 
     told = export(build_from(weights), target, out, batch)
     plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **told}

@@ -25,16 +25,16 @@ from unstall.cli import Learning, json_option
 @click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
 @json_option("what was suggested")
 def command(path: str, out: str, format_name: str | None, labels: str | None, json_target: str | None) -> None:
-    from unstall import settings_file
+    from unstall.base.errors import WrongInput
+    from unstall.base.formatting import data_set_holds
+    from unstall.base.progress import shown_progress
+    from unstall.config import toml_file
+    from unstall.config.sources import recipe_of
     from unstall.data.formats import read
-    from unstall.errors import WrongInput
+    from unstall.planning.autoconfig import suggest
     from unstall.report import json
-    from unstall.report.counted import data_set_holds
-    from unstall.report.progress import shown_progress
-    from unstall.settings_sources import recipe_of
-    from unstall.signals.device import DeviceSampler
+    from unstall.sensors.device import DeviceSampler
     from unstall.storage import located
-    from unstall.training.suggesting import suggest
 
     json.refuse_unwritable(json_target)
     if located(out).exists():
@@ -48,10 +48,10 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     suggested = suggest(data, _plain_path(path), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
         suggested.add("labels", _plain_path(labels))
-    named = "" if out == settings_file.CONFIG else f" --config {shlex.quote(out)}"
+    named = "" if out == toml_file.CONFIG else f" --config {shlex.quote(out)}"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train{named}"
     recipe = recipe_of(suggested.values["model"])
-    _write(located(out), settings_file.written(suggested.values, suggested.why, head, recipe))
+    _write(located(out), toml_file.written(suggested.values, suggested.why, head, recipe))
     plain = {
         "file": out,
         "settings": suggested.values,
@@ -75,7 +75,7 @@ def _plain_path(path: str) -> str:
 
 
 def _write(out: Path, text: str) -> None:
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
 
     try:
         with out.open("x", encoding="utf-8") as file:
@@ -85,7 +85,7 @@ def _write(out: Path, text: str) -> None:
 
 
 def _show(plain: dict[str, Any]) -> None:
-    from unstall.report.settings_text import show_suggested
-    from unstall.report.text import console
+    from unstall.report.terminal.settings import show_suggested
+    from unstall.report.terminal.story import console
 
     show_suggested(plain, console())

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 if TYPE_CHECKING:
-    from unstall.report.progress import Progress
-    from unstall.settings import Settings
+    from unstall.base.progress import Progress
+    from unstall.config.settings import Settings
 
 
 @click.command("plan", cls=ByGroups, help=__doc__)
 @click.option("--device", metavar="NAME", help="A card of the table, or 'cpu'; else what this machine has.")
-@click.option("--cards", metavar="FILE", help="Another table of cards: JSON of the form of src/unstall/memory/cards.json.")
+@click.option(
+    "--cards", metavar="FILE", help="Another table of cards: JSON of the form of src/unstall/planning/memory/cards.json."
+)
 @click.option("--devices", is_flag=True, help="List the cards of the table.")
 @click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
 @click.option("--quick", is_flag=True, help="An estimate where it shows room enough; no search for the largest micro-batch.")
@@ -40,13 +42,13 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall import memory
-    from unstall.memory.devices import named
+    from unstall.base.progress import shown_progress
+    from unstall.config.options import config_used, given
+    from unstall.config.sources import resolve
+    from unstall.planning import memory
+    from unstall.planning.memory.devices import named
     from unstall.report import json
-    from unstall.report.plan_text import show_plan, told_before
-    from unstall.report.progress import shown_progress
-    from unstall.settings_options import config_used, given
-    from unstall.settings_sources import resolve
+    from unstall.report.terminal.planning import show_plan, told_before
 
     json.refuse_unwritable(json_target)
     if devices:
@@ -82,8 +84,8 @@ def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | No
 
 
 def _print_devices(cards: str | None, json_target: str | None) -> None:
-    from unstall.memory import devices
-    from unstall.report.plan_text import show_devices
+    from unstall.planning.memory import devices
+    from unstall.report.terminal.planning import show_devices
 
     plain = {"devices": [devices.named(name, cards).as_plain() for name in devices.cards(cards)]}
     answer(plain, json_target, show_devices)

@@ -35,12 +35,12 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall import backends
-    from unstall.backends.quietly import start
-    from unstall.data.loose import data_set_of
+    from unstall.backends.startup import start
+    from unstall.base.progress import shown_progress
+    from unstall.data.io.image_folder import data_set_of
     from unstall.detectors.weights.description import described
     from unstall.report import json
-    from unstall.report.detections import draw, show
-    from unstall.report.progress import shown_progress
+    from unstall.report.terminal.detections import draw, show
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -48,9 +48,8 @@ def command(
     _, description = described(weights)
     start(backend)
     with shown_progress() as progress:
-        from unstall.detectors.weights.weights_file import build_from
-        from unstall.training.detecting import Detecting
-        from unstall.training.predict import predict
+        from unstall.detectors.weights.store import build_from
+        from unstall.training.evaluate.inference import Detecting, predict
 
         result = predict(Detecting(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 
 @click.command("preflight", cls=ByGroups, help=__doc__)
@@ -22,18 +22,18 @@ from unstall.settings_options import ByGroups, setting_options
 @json_option("the answers")
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
-    from unstall import runs
-    from unstall.preflight.preflight import preflight
+    from unstall.base.progress import shown_progress
+    from unstall.config.options import config_used, given
+    from unstall.config.sources import resolve
+    from unstall.journal import run_folder
+    from unstall.planning.preflight.runner import preflight
     from unstall.report import json
-    from unstall.report.preflight_text import show_preflight
-    from unstall.report.progress import shown_progress
-    from unstall.settings_options import config_used, given
-    from unstall.settings_sources import resolve
+    from unstall.report.terminal.planning import show_preflight
 
     json.refuse_unwritable(json_target)
     wanted = resolve(given(settings), config_used(config, no_config)).settings
     with shown_progress() as progress:
-        plain = preflight(wanted, runs.folder_for(out) if out else runs.home(), quick, progress)
+        plain = preflight(wanted, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
     answer(plain, json_target, show_preflight)
     if plain["answer"] == "refuses":
         sys.exit(1)

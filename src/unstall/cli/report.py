@@ -18,23 +18,25 @@ from unstall.cli import json_option
 @click.option("--tensorboard", metavar="FOLDER", help="Write its plots as scalars, too: tensorboard --logdir FOLDER")
 @json_option("the same story")
 def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
-    from unstall import runs
-    from unstall.report import html, json, text
-    from unstall.report.progress import shown_progress
-    from unstall.report.reading import read_whole
+    from unstall.base.progress import shown_progress
+    from unstall.journal import run_folder
+    from unstall.report import json
+    from unstall.report.html import page
+    from unstall.report.story.report import read_whole
+    from unstall.report.terminal import story as text
     from unstall.storage import located
 
-    folder = runs.find(run)
+    folder = run_folder.find(run)
     with shown_progress() as progress:
         story = read_whole(folder, progress)
     target = located(out) if out else folder.report_path
-    html.write_run(story, target, is_private=not out)
+    page.write_run(story, target, is_private=not out)
     if json_target:
         json.write({**story, "report": str(target)}, json_target)
     if tensorboard is not None:
-        from unstall.report import scalars
+        from unstall.training.tensorboard import run_scalars
 
-        scalars.write(story, located(tensorboard))
+        run_scalars.write(story, located(tensorboard))
     if json_target != "-":
         text.console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:

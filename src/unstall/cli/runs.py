@@ -48,25 +48,25 @@ def command(
     yes: bool,
     json_target: str | None,
 ) -> None:
-    from unstall import runs
-    from unstall.board import choosing
+    from unstall.base.errors import WrongInput
+    from unstall.board import filters
     from unstall.board.rows import read_row
     from unstall.compare.last_good import has_trained, script_path
-    from unstall.errors import WrongInput
-    from unstall.report.runs import show, show_last_good
+    from unstall.journal import run_folder
+    from unstall.report.terminal.runs import show, show_last_good
 
     if not prune:
         _bring_those_of_other_machines()
-    runs.refuse_unreadable(runs.home(), "folder of the runs")
-    rows = [(run, read_row(run)) for run in runs.list_runs()]
+    run_folder.refuse_unreadable(run_folder.home(), "folder of the runs")
+    rows = [(run, read_row(run)) for run in run_folder.list_runs()]
     paths = {run.name: script_path(run) for run, _ in rows} if "/" in (last_good or script or "") else {}
     if last_good is not None:
         by_name = {run.name: run for run, _ in rows}
-        found = choosing.last_good([row for _, row in rows], last_good, paths, lambda row: has_trained(by_name[row["run"]]))
+        found = filters.last_good([row for _, row in rows], last_good, paths, lambda row: has_trained(by_name[row["run"]]))
         return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
-    began = choosing.moment(since, "--since") if since is not None else None
-    before = choosing.moment(older_than, "--older-than") if older_than is not None else None
-    wanted = choosing.Wanted(states, script, model, began, before, words)
+    began = filters.moment(since, "--since") if since is not None else None
+    before = filters.moment(older_than, "--older-than") if older_than is not None else None
+    wanted = filters.Wanted(states, script, model, began, before, words)
     chosen = [(run, row) for run, row in rows if wanted.fits(row, paths.get(run.name, ""))]
     if prune:
         if wanted.is_everything and keep is None:
@@ -84,16 +84,16 @@ def command(
 
 def _bring_those_of_other_machines() -> None:
     """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
-    from unstall import runs
-    from unstall.errors import BucketFailed
-    from unstall.report.progress import shown_progress
-    from unstall.storage.mirroring import bring_home
+    from unstall.base.errors import BucketFailed
+    from unstall.base.progress import shown_progress
+    from unstall.journal import run_folder
+    from unstall.storage.download import bring_home
 
     try:
         with shown_progress() as progress:
             bring_home(progress)
     except BucketFailed as error:
-        if not runs.list_runs():
+        if not run_folder.list_runs():
             raise
         click.echo(f"unstall: {error} Only the runs on this disk are listed.", err=True)
 
@@ -115,10 +115,10 @@ class How:
 
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str | None) -> None:
-    from unstall import runs
-    from unstall.board import pruning
-    from unstall.report.runs import show_doomed
-    from unstall.report.text import console
+    from unstall.board import prune as pruning
+    from unstall.journal import run_folder
+    from unstall.report.terminal.runs import show_doomed
+    from unstall.report.terminal.story import console
 
     doomed = pruning.doomed(chosen, how.keep, how.checkpoints)
     told = {
@@ -129,8 +129,8 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str 
     if not how.dry_run and doomed and not how.yes:
         show_doomed(told, console("stderr"))
         _agreed(len(doomed))
-    if doomed and runs.bucket_home():
-        click.echo(f"unstall: what lies in {runs.bucket_home()} stays there; this is about the disk.", err=True)
+    if doomed and run_folder.bucket_home():
+        click.echo(f"unstall: what lies in {run_folder.bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
         gone = pruning.prune(doomed, lambda line: click.echo(f"unstall: {line}", err=True))
         told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
@@ -139,7 +139,7 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str 
 
 def _agreed(count: int) -> None:
     """Returns if somebody says so; where nobody can be asked, it is a mistake."""
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
 
     if sys.stdin is None or not sys.stdin.isatty():
         raise WrongInput(f"--prune would remove {count} runs, and there is nobody to ask. Expected --yes, or --dry-run to look.")

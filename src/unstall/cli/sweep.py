@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 
 @click.command("sweep", cls=ByGroups, help=__doc__)
@@ -34,13 +34,13 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
+    from unstall.base.errors import WrongInput
+    from unstall.base.progress import shown_progress
     from unstall.cli import missing_packages_named
-    from unstall.errors import WrongInput
+    from unstall.config.options import config_used, given
+    from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.report.progress import shown_progress
-    from unstall.report.sweep_plots import show_sweep, write_plot, write_sweep
-    from unstall.settings_options import config_used, given
-    from unstall.settings_sources import resolve
+    from unstall.report.html.lr_find import show_sweep, write_plot, write_sweep
     from unstall.storage import located
 
     for target in (json_target, png_target, html_target):
@@ -51,7 +51,7 @@ def command(
     with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
         import tempfile
 
-        from unstall.training.sweep import sweep
+        from unstall.training.lr.finder import sweep
 
         with tempfile.TemporaryDirectory(prefix="unstall-sweep-") as aside:
             plain = sweep(wanted, least, most, steps, Path(aside), progress)

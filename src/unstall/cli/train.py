@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 if TYPE_CHECKING:
-    from unstall.runs import RunFolder
-    from unstall.settings import Settings
-    from unstall.settings_sources import Resolved
+    from unstall.config.settings import Settings
+    from unstall.config.sources import Resolved
+    from unstall.journal.run_folder import RunFolder
 
 
 @click.command("train", cls=ByGroups, help=__doc__)
@@ -62,14 +62,14 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
+    from unstall.config.options import given
+    from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.scale import engines
-    from unstall.settings_options import given
-    from unstall.settings_sources import resolve
-    from unstall.storage.places import spelled_out
-    from unstall.supervisor import beginning
-    from unstall.supervisor.beginning import begin, planned_changes, refuse_contradiction
-    from unstall.training.damaged_checkpoints import refuse_unresumable
+    from unstall.storage.urls import spelled_out
+    from unstall.supervisor.train import setup
+    from unstall.supervisor.train.setup import begin, planned_changes, refuse_contradiction
+    from unstall.training.checkpoint.integrity import refuse_unresumable
+    from unstall.training.distributed import engines
 
     json.refuse_unwritable(json_target)
     out, resume = spelled_out(out), spelled_out(resume)
@@ -86,7 +86,7 @@ def command(
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
     if guest is not None:
-        own = beginning.begin_as_guest(resolve(options, config).settings, out or resume, guest)
+        own = setup.begin_as_guest(resolve(options, config).settings, out or resume, guest)
         sys.exit(_trained(own, {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)
@@ -104,15 +104,15 @@ def command(
             json.write(found, json_target)
         sys.exit(1 if found["answer"] == "refuses" else 0)
     run = begin(resolved.settings, run, out, planned_changes(found))
-    beginning.keep_defects(run, found)
+    setup.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
 
 
 def _config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
     """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
-    from unstall.settings_file import CONFIG
-    from unstall.settings_options import config_used, is_config_here
-    from unstall.supervisor.beginning import holds_run
+    from unstall.config.options import config_used, is_config_here
+    from unstall.config.toml_file import CONFIG
+    from unstall.supervisor.train.setup import holds_run
 
     if resume is None and (may_be_there is None or not holds_run(may_be_there)):
         return config_used(config, no_config)
@@ -123,8 +123,8 @@ def _config(config: str | None, no_config: bool, resume: str | None, may_be_ther
 
 def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, Resolved]:
     """Of a new run, or of one that goes on, with its folder."""
-    from unstall.settings_sources import Resolved, resolve
-    from unstall.supervisor.beginning import going_on_with, sources_of
+    from unstall.config.sources import Resolved, resolve
+    from unstall.supervisor.train.setup import going_on_with, sources_of
 
     if resume is None:
         return None, resolve(options, config)
@@ -134,13 +134,13 @@ def _settings_of(resume: str | None, options: dict[str, Any], config: str | None
 
 def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:
     """Every worker of Ray's runs this command again, as one of several: here it is only put together."""
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
+    from unstall.config.arguments import arguments, chosen
+    from unstall.config.sources import resolve
+    from unstall.journal.run_folder import folder_for
     from unstall.report import json
-    from unstall.runs import folder_for
-    from unstall.scale.arguments import arguments, chosen
-    from unstall.scale.engines import ray
-    from unstall.settings_sources import resolve
     from unstall.storage import is_bucket
+    from unstall.training.distributed.engines import ray
 
     if out is None or resume is not None:
         raise WrongInput("--engine ray: expected together with --out, a place that every node can reach, and without --resume.")
@@ -153,8 +153,8 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
 
 def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
     """The same command begins a run and goes on with it: what was begun has its settings."""
-    from unstall.errors import WrongInput
-    from unstall.supervisor.beginning import holds_run
+    from unstall.base.errors import WrongInput
+    from unstall.supervisor.train.setup import holds_run
 
     if out is None or resume is not None:
         raise WrongInput("--go-on: expected together with --out, which names the run, and without --resume.")
@@ -163,9 +163,9 @@ def _there_already(resume: str | None, out: str | None, config: str | None) -> t
 
 def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
     from unstall.report import json
-    from unstall.report.trained import told
-    from unstall.supervisor.supervisor import Wishes
-    from unstall.supervisor.training import WORKER, train
+    from unstall.report.story.training_result import told
+    from unstall.supervisor.run.program import Wishes
+    from unstall.supervisor.train.training_run import WORKER, train
 
     code = train(run, Wishes(board=board), (*WORKER, "--quiet") if json_target == "-" else WORKER)
     if json_target:
@@ -177,13 +177,13 @@ def _looked_before(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
-    from unstall import runs
-    from unstall.preflight.preflight import preflight
-    from unstall.report.preflight_text import show_preflight
-    from unstall.report.progress import shown_progress
-    from unstall.report.text import console
+    from unstall.base.progress import shown_progress
+    from unstall.journal import run_folder
+    from unstall.planning.preflight.runner import preflight
+    from unstall.report.terminal.planning import show_preflight
+    from unstall.report.terminal.story import console
 
-    folder = run.path if run is not None else runs.folder_for(out) if out else runs.home()
+    folder = run.path if run is not None else run_folder.folder_for(out) if out else run_folder.home()
     with shown_progress() as progress:
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":
@@ -192,14 +192,14 @@ def _looked_before(
 
 
 def _print_models(json_target: str | None) -> None:
-    from unstall.report.settings_text import show_models
-    from unstall.training.models import models
+    from unstall.detectors.catalog import models
+    from unstall.report.terminal.settings import show_models
 
     plain = models()
     answer(plain, json_target, show_models)
 
 
 def _print_settings(plain: dict[str, Any], json_target: str | None) -> None:
-    from unstall.report.settings_text import show_settings
+    from unstall.report.terminal.settings import show_settings
 
     answer(plain, json_target, show_settings)

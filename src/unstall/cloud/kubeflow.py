@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.cloud.wishes import COMMAND, Job
-from unstall.scale.engines.vertex import WORKERS_EACH
+from unstall.cloud.job import COMMAND, Job
+from unstall.training.distributed.engines.vertex import WORKERS_EACH
 
 VERSION, KIND = "trainer.kubeflow.org/v1alpha1", "TrainJob"
 RUNTIME = "jax-distributed"  # that comes with Kubeflow Trainer

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.errors import WrongInput
-from unstall.memory import devices
+from unstall.base.errors import WrongInput
+from unstall.planning.memory import devices
 from unstall.storage import located
 
 TABLE = Path(__file__).with_name("machines.json")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from unstall.cloud.wishes import COMMAND, Job
-from unstall.errors import NotPermitted, UnstallError, WrongInput
-from unstall.scale.engines.vertex import WORKERS_EACH
-from unstall.storage.trying import SIGN_IN
+from unstall.base.errors import NotPermitted, UnstallError, WrongInput
+from unstall.cloud.job import COMMAND, Job
+from unstall.storage.retry import SIGN_IN
+from unstall.training.distributed.engines.vertex import WORKERS_EACH
 
 ANSWERS_WITHIN_S = 60.0
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from unstall.errors import NotInstalled, WrongInput
+from unstall.base.errors import NotInstalled, WrongInput
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector

@@ -9,12 +9,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from unstall.data.augment.view import Resize
-from unstall.detectors.parts import losses
-from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.chance import Draw, draw_of
-from unstall.detectors.parts.nms import Detections
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.data.augment.geometry import Resize
+from unstall.detectors.layers import losses
+from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.nms import Detections
+from unstall.detectors.layers.rng import Draw, draw_of
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of pixels from 0 to 1
 
@@ -23,24 +23,24 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of
 # the tests run these lines.
 INSTEAD = {
     "fit": """A detector computes its losses from boxes, classes and masks, which fit(x, y) does not give. Train it by
-    from unstall.training.fitting import Fitting, feed
+    from unstall.training.step.step.keras_fit import Fitting, feed
     fitting = Fitting(detector)
     fitting.compile("adamw")
     fitting.fit(feed(pipeline.batches(epochs=None)), steps_per_epoch=pipeline.steps_per_epoch)
 where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall train --data PATH --model NAME""",
     "evaluate": """A detector computes its losses from boxes, classes and masks, which evaluate(x, y) does not give. Get them by
-    from unstall.training.fitting import Fitting, feed
+    from unstall.training.step.step.keras_fit import Fitting, feed
     fitting = Fitting(detector)
     fitting.compile()
     fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
 where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: unstall evaluate --weights FILE --data PATH""",
     "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
-    from unstall.detectors.weights import weights_file
+    from unstall.detectors.weights import store as weights_file
     weights_file.save(detector, "weights.safetensors")
     detector = weights_file.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
-    from unstall.training.export import export
+    from unstall.training.export.exporter.exporter import export
     export(detector, "savedmodel", "exported")
 with "savedmodel", "onnx" or "litert" (all three need the TensorFlow backend), or by the command:
 unstall export --weights FILE --to savedmodel OUT""",

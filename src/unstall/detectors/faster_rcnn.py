@@ -17,26 +17,25 @@ import keras
 import numpy as np
 from keras import ops
 
-from unstall.backends.ranking import top_k
-from unstall.detectors import ranges
+from unstall.backends.ops.top_k import top_k
+from unstall.base.errors import WrongInput
+from unstall.config.detectors import ranges
+from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
-from unstall.detectors.parts import boxes as box
-from unstall.detectors.parts import losses
-from unstall.detectors.parts.anchors import pyramid_anchors
-from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.chance import Draw, uniform
-from unstall.detectors.parts.layers import Precision, precision
-from unstall.detectors.parts.matching import Matches, match, overlaps
-from unstall.detectors.parts.mobilenet_v3 import MobileNetV3
-from unstall.detectors.parts.nms import Detections, suppressed
-from unstall.detectors.parts.proposals import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
-from unstall.detectors.parts.proposals import Proposals, propose
-from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
-from unstall.detectors.parts.region_heads import RegionHead, RegionProposer
-from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
-from unstall.detectors.parts.roi_align import roi_align
-from unstall.detectors.parts.sampling import Sample, at, sample
-from unstall.errors import WrongInput
+from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import losses
+from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.conv_norm import Precision, precision
+from unstall.detectors.layers.fpn import CHANNELS, Pyramid
+from unstall.detectors.layers.matching import Matches, match, overlaps
+from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
+from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.layers.rng import Draw, uniform
+from unstall.detectors.layers.roi_align import roi_align
+from unstall.detectors.layers.rpn import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
+from unstall.detectors.layers.rpn import Proposals, RegionHead, RegionProposer, propose
+from unstall.detectors.layers.sampling import Sample, at, sample
 
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages

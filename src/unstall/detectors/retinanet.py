@@ -16,20 +16,20 @@ import numpy as np
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.detectors import ranges
+from unstall.base.errors import WrongInput
+from unstall.config.detectors import ranges
+from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
-from unstall.detectors.parts import boxes as box
-from unstall.detectors.parts import losses
-from unstall.detectors.parts.anchors import pyramid_anchors
-from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.chance import Draw
-from unstall.detectors.parts.layers import Conv, GroupNorm, Precision, by_anchor, precision
-from unstall.detectors.parts.matching import Matches, match, of_matched, overlaps
-from unstall.detectors.parts.nms import Detections, suppressed
-from unstall.detectors.parts.pyramid import CHANNELS, Pyramid
-from unstall.detectors.parts.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
-from unstall.detectors.parts.starts import normal, scaled
-from unstall.errors import WrongInput
+from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import losses
+from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.conv_norm import Conv, GroupNorm, Precision, by_anchor, precision
+from unstall.detectors.layers.fpn import CHANNELS, Pyramid
+from unstall.detectors.layers.initializers import normal, scaled
+from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
+from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.layers.rng import Draw
 
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 LEVELS = 5  # of the pyramid

@@ -13,23 +13,22 @@ from typing import ClassVar, Literal
 import keras
 from keras import ops
 
-from unstall.data.augment.view import Resize
-from unstall.detectors import ranges
+from unstall.base.errors import WrongInput
+from unstall.config.detectors import ranges
+from unstall.data.anchors import default_boxes
+from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
-from unstall.detectors.parts import boxes as box
-from unstall.detectors.parts import losses
-from unstall.detectors.parts.anchors import default_boxes
-from unstall.detectors.parts.boxes import Tensor
-from unstall.detectors.parts.chance import Draw
-from unstall.detectors.parts.class_nms import suppressed_by_class
-from unstall.detectors.parts.layers import Conv, Keyed, Precision, by_anchor, precision
-from unstall.detectors.parts.matching import Matches, match_default_boxes, of_matched, overlaps
-from unstall.detectors.parts.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
-from unstall.detectors.parts.nms import Detections
-from unstall.detectors.parts.resnet import Norms
-from unstall.detectors.parts.starts import normal
-from unstall.detectors.parts.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
-from unstall.errors import WrongInput
+from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import losses
+from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.conv_norm import Conv, Keyed, Precision, by_anchor, precision
+from unstall.detectors.layers.initializers import normal
+from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
+from unstall.detectors.layers.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
+from unstall.detectors.layers.nms import Detections, suppressed_by_class
+from unstall.detectors.layers.resnet import Norms
+from unstall.detectors.layers.rng import Draw
+from unstall.detectors.layers.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
 
 CAFFE_MEAN, CAFFE_STD = (0.48235, 0.45882, 0.40784), (1 / 255, 1 / 255, 1 / 255)  # the weights of VGG were trained on 0 to 255
 HALF = (0.5, 0.5, 0.5)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.failures import said, user_line
-from unstall.diagnosis.stacks import user_frames
+from unstall.diagnosis.fatal_error import said, user_line
 from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Evidence
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import user_frames
 
 NEAR_S = 60.0  # before the last progress: what a thread has made may last for a while
 FOR_A_THREAD = (

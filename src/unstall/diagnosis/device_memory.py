@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.memory import parse_size
-from unstall.diagnosis.shortage import Shortage, shortage
+from unstall.diagnosis.host_memory import parse_size
+from unstall.diagnosis.out_of_memory import Shortage, shortage
 from unstall.diagnosis.verdict import Unknown
 from unstall.journal.events import DeviceMemoryCounted, DeviceSampled, Event, FrameworkLoaded, SampleFailed
 from unstall.journal.reader import Journal

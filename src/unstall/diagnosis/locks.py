@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unstall.diagnosis.stacks import is_native, is_user_file, user_frames
 from unstall.diagnosis.stalls import Stall, Still
 from unstall.journal.events import Frame, StackSampled, ThreadStack
+from unstall.journal.stack_frames import is_native, is_user_file, user_frames
 
 _TAKING = frozenset({"acquire", "__enter__", "_acquireLock", "_acquire_lock"})
 _LOCK_FILES = ("threading.py", "multiprocessing/synchronize.py", "logging/__init__.py", "<frozen importlib._bootstrap>")

@@ -8,7 +8,7 @@ import re
 from types import ModuleType
 from typing import Any
 
-from unstall.diagnosis.diagnose import cause_module, cause_names
+from unstall.diagnosis.findings import cause_module, cause_names
 
 HEADINGS = ("What it is", "How we know", "When this is wrong", "What to do")
 

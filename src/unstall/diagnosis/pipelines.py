@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from unstall.diagnosis.stacks import place, program_folder
 from unstall.journal.events import PipelineMeasured
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import place, program_folder
 
 # Parts of the names of stages, as written and as run, and the kind they are of. The first that fits.
 _KINDS = (

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from unstall.base.private_files import private_opener
 from unstall.journal.descriptors import check_file_size, standard_numbers_taken
-from unstall.private_files import private_opener
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096

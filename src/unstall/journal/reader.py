@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from unstall.base.redact.text import may_hold_secret, redact
 from unstall.journal.events import (
     Event,
     PlanMade,
@@ -27,7 +28,6 @@ from unstall.journal.events import (
     WeightsSampled,
     from_plain,
 )
-from unstall.redaction import may_hold_secret, redact
 
 E = TypeVar("E", bound=Event)
 

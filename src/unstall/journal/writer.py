@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
+from unstall.base.private_files import FILE_MODE
+from unstall.base.redact.text import redact_json, refresh_from_environment
 from unstall.journal.descriptors import check_file_size, content, identity, is_removed, out_of_the_way
 from unstall.journal.events import ErrorRaised, Event, EventsLost, WarningShown, to_plain
-from unstall.private_files import FILE_MODE
-from unstall.redaction import redact_json, refresh_from_environment
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000

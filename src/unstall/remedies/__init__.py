@@ -14,14 +14,15 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from unstall.plans import Kind
+from unstall.remedies.plan import Kind
 
+SHARED = frozenset({"plan"})  # modules of this folder that are no remedies
 HEADINGS = ("What it changes", "What it costs", "How we see that it helped", "How to undo it")
 
 
 @cache
 def remedy_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name not in SHARED))
 
 
 @cache

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import HostSampled, InputMeasured, StepsEnded
-from unstall.plans import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_each_s
+from unstall.remedies.plan import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_each_s
 
 TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO

@@ -20,7 +20,7 @@ Set `remat` to false.
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 2}
 SAFETY = Safety.AUTO

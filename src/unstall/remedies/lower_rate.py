@@ -26,7 +26,7 @@ from statistics import median
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import LossDiverged, StepsEnded, TrainingBegan
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
 SAFETY = Safety.AUTO

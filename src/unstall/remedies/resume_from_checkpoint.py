@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import ErrorRaised
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.STUCK: 1, Kind.DIED: 1}
 SAFETY = Safety.AUTO

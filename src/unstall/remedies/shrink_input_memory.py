@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.config.settings import MIB
 from unstall.diagnosis.verdict import Safety
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
-from unstall.settings import MIB
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.HOST_MEMORY: 1}
 SAFETY = Safety.AUTO

@@ -24,7 +24,7 @@ beside the runs, where sizes are remembered.
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 1, Kind.HOST_MEMORY: 2}
 SAFETY = Safety.AUTO

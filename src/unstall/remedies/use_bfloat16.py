@@ -22,7 +22,7 @@ Set `precision` to float32.
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 4}
 SAFETY = Safety.ASK

@@ -26,7 +26,7 @@ from dataclasses import replace
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import TrainingBegan
-from unstall.plans import Fault, Kind, Plan, Sign, Verb, plan_for
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.HOST_MEMORY: 3, Kind.DEVICE_MEMORY: 3}
 SAFETY = Safety.AUTO

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.base.redact.text import redact_json
 from unstall.journal.writer import finite
-from unstall.redaction import redact_json
-from unstall.report.atomic import aside_of, can_be_replaced, write_text
+from unstall.report.atomic_write import aside_of, can_be_replaced, write_text
 from unstall.storage import is_bucket, located
 
 

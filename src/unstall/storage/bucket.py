@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unstall.errors import BucketFailed, NoSuchBucket
+from unstall.base.errors import BucketFailed, NoSuchBucket
 from unstall.storage.clients import client
-from unstall.storage.trying import Beyond, Missing, Patience
+from unstall.storage.retry import Beyond, Missing, Patience
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from unstall.storage.bucket_file import BucketFile
-from unstall.storage.trying import Missing, Taken
+from unstall.storage.retry import Missing, Taken
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -152,7 +152,7 @@ class BucketPath(PosixPath):
 
     def read_range(self, start: int, end: int | None) -> bytes:
         """The bytes from start up to end; fewer where it ends before."""
-        from unstall.storage.expecting import taken
+        from unstall.storage.prefetch import taken
 
         expected = taken(self, start, end)
         return self.read_now(start, end) if expected is None else expected

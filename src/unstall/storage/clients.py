@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from unstall.errors import NotInstalled
-from unstall.storage.trying import Missing, Taken, silence_s
+from unstall.base.errors import NotInstalled
+from unstall.storage.retry import Missing, Taken, silence_s
 
 T = TypeVar("T")
 

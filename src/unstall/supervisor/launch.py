@@ -19,13 +19,13 @@ from pathlib import Path
 
 import psutil
 
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 from unstall.journal.events import ENDING, ProcessEnded, SignalSent
-from unstall.runs import RunFolder
-from unstall.supervisor.dispositions import given, spawn
-from unstall.supervisor.pending import hold_back, is_of_terminal, wait_for_signal
+from unstall.journal.run_folder import RunFolder
+from unstall.supervisor.signal_dispositions import given, spawn
+from unstall.supervisor.signal_wait import hold_back, is_of_terminal, wait_for_signal
 
-START = Path(__file__).parents[1] / "inside" / "start"
+START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip

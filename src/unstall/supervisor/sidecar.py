@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
 
 
 def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
-    from unstall.supervisor.keeping import kept_in_bucket
-    from unstall.supervisor.supervisor import Teller, Wishes
+    from unstall.supervisor.run.program import Teller, Wishes
+    from unstall.supervisor.upload_process import kept_in_bucket
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))

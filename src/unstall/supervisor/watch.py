@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from unstall.diagnosis.diagnose import Diagnosis, diagnose
-from unstall.diagnosis.memory import is_filling, room, seconds_left
+from unstall.base.errors import attempt
+from unstall.diagnosis.findings import Diagnosis, diagnose
+from unstall.diagnosis.host_memory import is_filling, room, seconds_left
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores, was_interrupted
-from unstall.errors import attempt
 from unstall.journal.events import (
     Event,
     EventsLost,
@@ -26,17 +26,19 @@ from unstall.journal.events import (
 )
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal, since
+from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.report.timeline import Timeline
-from unstall.runs import RunFolder
-from unstall.signals import sources, stacks, threads
-from unstall.signals.device import DeviceSampler
-from unstall.signals.host import HostSampler
-from unstall.signals.kills import KillCounter
-from unstall.supervisor import afterwards, clocks, closer, departure
-from unstall.supervisor.processes import python_processes
-from unstall.supervisor.recording import Recorder
-from unstall.supervisor.rhythm import Rhythm, is_calm
+from unstall.sensors import source_lines, stacks, threads
+from unstall.sensors.device import DeviceSampler
+from unstall.sensors.host import HostSampler
+from unstall.sensors.oom_kills import KillCounter
+from unstall.supervisor import inspect, timeouts
+from unstall.supervisor import inspect as closer
+from unstall.supervisor import timeouts as departure
+from unstall.supervisor.inspect import python_processes
+from unstall.supervisor.recorder import Recorder
+from unstall.supervisor.timeouts import Rhythm, is_calm
 
 T = TypeVar("T")
 
@@ -173,7 +175,7 @@ class Watch:
         if not isinstance(sample, StackSampled):
             return
         seen = threads.sample(pid, only={thread["id"] for thread in sample.threads})
-        fresh = [event for event in sources.read([sample]) if (event.file, event.line) not in self._read_lines]
+        fresh = [event for event in source_lines.read([sample]) if (event.file, event.line) not in self._read_lines]
         self._read_lines.update((event.file, event.line) for event in fresh)
         self.note(*([seen] if seen is not None else []), *fresh)
 
@@ -185,7 +187,7 @@ class Watch:
             self._pressure_samples += 1
             sample = self._sample_stack(self.training_pid())
             if isinstance(sample, StackSampled):
-                self.note(*sources.read([sample]))
+                self.note(*source_lines.read([sample]))
 
     def examine(self) -> Diagnosis:
         self.read()
@@ -267,14 +269,14 @@ class Watch:
                 )
                 self._stall = None
             return
-        limit = clocks.limit(self.journal, phase)
+        limit = timeouts.limit(self.journal, phase)
         self._is_calm = beat is not None and self._has_gone_well(silent, limit)
         idle_s = self._idle_s(now)
         is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
         if is_late:
             self._begin_stall(beat, phase, since, limit)
 
-    def _has_gone_well(self, silent_s: float, limit: clocks.Limit) -> bool:
+    def _has_gone_well(self, silent_s: float, limit: timeouts.Limit) -> bool:
         hosts = self.journal.of(HostSampled)
         memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
         return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
@@ -294,7 +296,7 @@ class Watch:
         busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
-    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: clocks.Limit) -> None:
+    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.Limit) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
             at=time.time(),
@@ -381,7 +383,7 @@ class Watch:
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         self.read()
         self.guarded("record", self._recorder.finish)
-        self.note(*afterwards.look(self.journal))
+        self.note(*inspect.look(self.journal))
         return self.examine()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstall.settings_sources import augment_names
+from unstall.config.sources import augment_names
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
 

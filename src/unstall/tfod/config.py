@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from unstall.data import prototext
-from unstall.data.prototext import Block, Field, Scalar
-from unstall.data.reading import Unparsable, as_text, quoted, read_bytes
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.data.io import prototext
+from unstall.data.io.prototext import Block, Field, Scalar
+from unstall.data.io.reader import Unparsable, as_text, quoted, read_bytes
 from unstall.storage import located
 
 MOST_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes

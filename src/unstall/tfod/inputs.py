@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unstall.data import labelmap
-from unstall.data.reading import Unparsable
-from unstall.report.progress import Progress
+from unstall.base.progress import Progress
+from unstall.data.io import label_map
+from unstall.data.io.reader import Unparsable
 from unstall.storage import is_bucket
 from unstall.storage import located as anywhere
 from unstall.tfod import shards
@@ -128,7 +128,7 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
     if not files:
         return
     try:
-        found.classes = len({item.number for item in labelmap.read(files[0]) if item.number >= 1})
+        found.classes = len({item.number for item in label_map.read(files[0]) if item.number >= 1})
         if not found.classes:
             found.to_set.append(ToSet("labels", path, "it names no class"))
     except Unparsable as error:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from unstall.data.prototext import Block, Field
-from unstall.settings_file import as_toml
+from unstall.config.toml_file import as_toml
+from unstall.data.io.prototext import Block, Field
 from unstall.tfod.config import Node, leaves
 
 Became = Literal["carried over", "changed", "left out", "unknown"]

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from unstall.data.reading import quoted
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.data.io.reader import quoted
 from unstall.tfod.config import Node
 
 Family = Literal["ssd", "retinanet", "faster_rcnn"]

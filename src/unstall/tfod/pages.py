@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstall.tfod.augmentations import STEPS
 from unstall.tfod.checkpoints import DEEPER, PUBLISHED
-from unstall.tfod.left_out import PATTERNS
+from unstall.tfod.unsupported_fields import PATTERNS
 
 
 def page() -> str:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstall.data import protos, records
-from unstall.data.reading import Unparsable
-from unstall.errors import NoSuchBucket
-from unstall.report.progress import Progress
+from unstall.base.errors import NoSuchBucket
+from unstall.base.progress import Progress
+from unstall.data.io import tf_example, tfrecord_file
+from unstall.data.io.reader import Unparsable
 from unstall.storage import is_bucket
 from unstall.storage import located as anywhere
 
@@ -86,7 +86,9 @@ def files_of(path: str, in_bucket: bool = False) -> list[Path]:
         if place.is_file():
             return [place]
         if place.is_dir():
-            return sorted(each for each in place.iterdir() if each.is_file() and _is_named(each) and records.is_record_file(each))
+            return sorted(
+                each for each in place.iterdir() if each.is_file() and _is_named(each) and tfrecord_file.is_record_file(each)
+            )
         if GLOB.search(place.name) and place.parent.is_dir():
             return sorted(each for each in place.parent.glob(place.name) if each.is_file())
     except (OSError, ValueError, NoSuchBucket):  # a name that no file can have; a bucket of another time
@@ -119,7 +121,7 @@ def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None
         if progress:
             progress("counting records", number, len(files))
         try:
-            images += records.count(file)
+            images += tfrecord_file.count(file)
         except OSError:
             return None
     return Seen(len(files), images, _lying(files))
@@ -135,11 +137,11 @@ def _lying(files: Sequence[Path]) -> float | None:
 
 def _sides(file: Path, count: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    for record in records.read(file):
-        if len(found) >= count or isinstance(record, records.Broken):
+    for record in tfrecord_file.read(file):
+        if len(found) >= count or isinstance(record, tfrecord_file.Broken):
             break
         try:
-            features = protos.features(record.data)
+            features = tf_example.features(record.data)
             width, height = (int(features[f"image/{side}"][1][0]) for side in ("width", "height"))
         except (Unparsable, KeyError, IndexError, ValueError, TypeError):
             break  # not records of the API: said when they are read

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from unstall.private_files import make_new_files_private
-from unstall.report.streams import print_what_the_stream_has
-from unstall.runs import RunFolder
-from unstall.training.worker import work
+from unstall.base.console import print_what_the_stream_has
+from unstall.base.private_files import make_new_files_private
+from unstall.journal.run_folder import RunFolder
+from unstall.training.loop.worker import work
 
 
 def main() -> int:

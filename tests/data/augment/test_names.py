@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from unstall.base.errors import WrongInput
 from unstall.data.augment import Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
 from unstall.data.augment.names import augmentations
-from unstall.errors import WrongInput
 
 
 def test_each_name_has_its_augmentation() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.making import coco_box, coco_image, coco_text, finding, picture, problems, put
+from tests.data.dataset_files import coco_box, coco_image, coco_text, finding, picture, problems, put
+from unstall.base.errors import WrongInput
 from unstall.data import formats
-from unstall.data.checked import box_origin, image_origin
-from unstall.errors import WrongInput
+from unstall.data.check.context import box_origin, image_origin
 
 CATS = [{"id": 1, "name": "cat"}, {"id": 7, "name": "dog"}]
 

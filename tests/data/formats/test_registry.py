@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.making import coco_box, coco_image, coco_text, picture, put, small_set, voc_object, voc_text
+from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put, small_set, voc_object, voc_text
+from unstall.base.errors import WrongInput
 from unstall.data import formats
-from unstall.errors import WrongInput
 
 
 @pytest.mark.parametrize("name", formats.format_names())

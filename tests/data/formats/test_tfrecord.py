@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.making import finding, picture, problems, put, record_bytes, record_values
-from unstall.data import formats, protos, records
-from unstall.data.checked import box_origin, image_origin
-from unstall.errors import WrongInput
+from tests.data.dataset_files import finding, picture, problems, put, record_bytes, record_values
+from unstall.base.errors import WrongInput
+from unstall.data import formats
+from unstall.data.check.context import box_origin, image_origin
+from unstall.data.io import tf_example, tfrecord_file
 
 MAP = "item { id: 1 name: 'cat' }\nitem { id: 2 name: 'dog' }\n"
 
@@ -153,7 +154,7 @@ def test_a_file_that_ends_too_soon(tmp_path: Path, kept: int) -> None:
 
 def test_a_length_beyond_all_memory_is_refused(tmp_path: Path) -> None:
     head = struct.pack("<Q", 1 << 60)
-    huge = head + struct.pack("<I", records.masked_crc(head)) + b"x" * 100
+    huge = head + struct.pack("<I", tfrecord_file.masked_crc(head)) + b"x" * 100
     with pytest.raises(WrongInput, match=r"Record 0 should have 1,152,921,504,606,846,976 bytes; the file has"):
         formats.read(put(tmp_path, {"x.record": huge}))
 
@@ -162,7 +163,7 @@ def test_bytes_that_are_no_example_and_compressed_files(tmp_path: Path) -> None:
     one = record_bytes(record_values())
     with (tmp_path / "x.record").open("wb") as file:
         file.write(one)
-        records.write(file, b"\xff\xff\xff no message")
+        tfrecord_file.write(file, b"\xff\xff\xff no message")
     put(tmp_path, {"y.record": gzip.compress(one), "z.record": b""})
     data = formats.read(tmp_path)
     assert len(data.examples) == 1
@@ -240,6 +241,6 @@ def test_tensorflow_reads_what_is_written_and_the_other_way_round(tmp_path: Path
     paths = [str(tmp_path / name) for name in ("x.record", "y.record")]
     done = subprocess.run([sys.executable, "-c", WITH_TENSORFLOW, *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (record,) = list(records.read(tmp_path / "y.record"))
-    assert isinstance(record, records.Record)
-    assert list(protos.features(record.data)["image/object/bbox/ymin"][1]) == [0.5]
+    (record,) = list(tfrecord_file.read(tmp_path / "y.record"))
+    assert isinstance(record, tfrecord_file.Record)
+    assert list(tf_example.features(record.data)["image/object/bbox/ymin"][1]) == [0.5]

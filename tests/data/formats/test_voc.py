@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.making import finding, picture, problems, put, voc_object, voc_text
+from tests.data.dataset_files import finding, picture, problems, put, voc_object, voc_text
+from unstall.base.errors import WrongInput
 from unstall.data import formats
-from unstall.data.checked import box_origin
-from unstall.errors import WrongInput
+from unstall.data.check.context import box_origin
 
 
 def nested(root: Path, annotations: dict[str, str | bytes], **more: str | bytes) -> Path:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.making import finding, picture, problems, put
+from tests.data.dataset_files import finding, picture, problems, put
+from unstall.base.errors import WrongInput
 from unstall.data import formats
-from unstall.data.checked import box_origin
-from unstall.data.yolo_files import label_file
-from unstall.errors import WrongInput
+from unstall.data.check.context import box_origin
+from unstall.data.io.yolo_files import label_file
 
 BOX = "0 0.5 0.5 0.25 0.5\n"
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from tests.data.pipeline.pictures import data_set, example, some_data
+from unstall.base.errors import UnstallError, WrongInput
 from unstall.data.augment import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
-from unstall.data.pipeline.making import Maker
-from unstall.data.pipeline.skipped import most_bad
-from unstall.errors import UnstallError, WrongInput
-from unstall.inside import probe
+from unstall.data.pipeline.bad_examples import most_bad
+from unstall.data.pipeline.mapper import Maker
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
-from unstall.runs import RunFolder
+from unstall.journal.run_folder import RunFolder
+from unstall.probe.core import probe
 
 WISH = Settings(batch_size=4, height_px=64, width_px=80, input_threads=2, most_bad_share=0.2, most_example_s=0.4)
 

@@ -12,10 +12,10 @@ from hypothesis import example as example_of
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
+from unstall.base.errors import WrongInput
 from unstall.data.augment import LARGE_SCALE_JITTER, SSD, Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
-from unstall.errors import WrongInput
 
 SMALL = Settings(batch_size=4, height_px=64, width_px=80, most_boxes=8, input_threads=2)
 KINDS: dict[str, tuple[Augmentation, ...]] = {

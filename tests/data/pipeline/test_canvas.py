@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.data.augment.view import Area
+from unstall.data.augment.geometry import Area
 from unstall.data.pipeline.canvas import outside
 
 spans = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted)

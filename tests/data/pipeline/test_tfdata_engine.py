@@ -19,7 +19,7 @@ import numpy as np
 from tests.data.pipeline.pictures import some_data, example, data_set
 from unstall.data.augment import SSD, Mosaic
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
 
 def fresh(number):
     folder = Path(sys.argv[1]) / str(number)
@@ -85,7 +85,7 @@ def test_a_dataset_trains_inside_the_graph_and_can_be_iterated_again(said: dict[
 
 BOUNDED = """
 import time
-from unstall.data.pipeline.crew import Worker
+from unstall.data.pipeline.thread_pool import Worker
 from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
 wish = replace(wish, engine="tf.data")
 batches = Pipeline(data, wish).batches(epochs=None)

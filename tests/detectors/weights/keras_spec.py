@@ -11,12 +11,12 @@ import pytest
 from keras import ops
 
 from tests.detectors.seeded import drawn
-from unstall.detectors.parts.resnet import Norms, ResNet
-from unstall.detectors.weights.keras_applications import PIXELS_PER_STD
+from unstall.base.errors import WrongInput
+from unstall.detectors.layers.resnet import Norms, ResNet
+from unstall.detectors.weights.formats.keras_files import PIXELS_PER_STD
 from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.names import BACKBONE_RULES
-from unstall.detectors.weights.reading import read
-from unstall.errors import WrongInput
+from unstall.detectors.weights.reader import read
 
 
 def filled(model: keras.Model) -> keras.Model:

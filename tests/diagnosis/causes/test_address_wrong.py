@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.crew.builders import JOINS, crew, joins, machine, member, membership, trains
 from tests.diagnosis.builders import T0, journal, stuck, three
-from unstall.crew.crew import Member
+from tests.diagnosis.workers.builders import JOINS, crew, joins, machine, member, membership, trains
 from unstall.diagnosis.causes import address_wrong
-from unstall.diagnosis.diagnose import diagnose_crew
+from unstall.diagnosis.findings import diagnose_crew
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import ClusterSeen, Event, MachineSeen
 
 

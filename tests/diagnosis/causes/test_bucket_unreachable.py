@@ -21,7 +21,7 @@ def test_found_in_a_training_of_our_own_with_the_bucket_and_the_cause() -> None:
     said = (
         "gs://photos/coco/1.jpg cannot be read: the credentials are not accepted or have expired (HTTP 401: x). Sign in: gcloud …"
     )
-    verdict = bucket_unreachable.examine(journal(started(), raised("unstall.errors.BucketFailed", said), CRASHED))
+    verdict = bucket_unreachable.examine(journal(started(), raised("unstall.base.errors.BucketFailed", said), CRASHED))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN
     assert verdict.summary == (
         "gs://photos/coco/1.jpg cannot be used: the credentials are not accepted or have expired (HTTP 401: x)."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, journal, lib, py, started
-from tests.diagnosis.ended import ended
+from tests.diagnosis.real_programs import ended
 from unstall.diagnosis.causes import checkpoint_refused, record_corrupt
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, FileMet, ProcessEnded

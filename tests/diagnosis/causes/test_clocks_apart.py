@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.crew.builders import crew, machine, member, membership, paced
 from tests.diagnosis.builders import T0, journal
-from unstall.crew.crew import Member
+from tests.diagnosis.workers.builders import crew, machine, member, membership, paced
 from unstall.diagnosis.causes import clocks_apart
 from unstall.diagnosis.verdict import Clear, Effect, Found, Unknown
+from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import Event, MachineSeen, StepsEnded, WorkerJoined
 
 

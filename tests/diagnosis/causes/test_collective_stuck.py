@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crew.builders import crew, loads, member, trains, waits
 from tests.diagnosis.builders import T0, journal, kernel, lib, main, native, py, sleeper, stacks, started, stuck, three
+from tests.diagnosis.workers.builders import crew, loads, member, trains, waits
 from unstall.diagnosis.causes import collective_stuck
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ClusterSeen, ErrorRaised, PhaseBegan, ProcessEnded, SampleFailed, ThreadStack
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.diagnosis.builders import T0, host, journal, kernel, lib, main, native, py, sleeper, source, started, stuck, three
 from unstall.diagnosis.causes import database_locked
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import DatabasesSeen, ErrorRaised, Event, Frame, ProcessEnded, ThreadStack
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, started, steps
-from tests.diagnosis.ended import ended
+from tests.diagnosis.real_programs import ended
 from unstall.diagnosis.causes import dataset_exhausted
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, ProcessEnded, WarningShown

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.recorded import HEALTHY, recorded
+from tests.diagnosis.recorded_journals import HEALTHY, recorded
 from unstall.diagnosis.causes import device_memory_exhausted
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, FrameworkLoaded, SampleFailed

@@ -1,7 +1,7 @@
 """device_unused: a card is there, and the training runs on the processor."""
 
 from tests.diagnosis.builders import T0, journal, started, steps
-from tests.diagnosis.recorded import recorded
+from tests.diagnosis.recorded_journals import recorded
 from unstall.diagnosis.causes import device_unused
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import DeviceSampled, DevicesListed, FitBegan, SampleFailed

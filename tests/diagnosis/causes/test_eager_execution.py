@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, journal, started, steps
-from tests.diagnosis.loop_builders import fit, inside, seen
+from tests.diagnosis.probe_fact_builders import fit, inside, seen
 from unstall.diagnosis.causes import eager_execution
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown, Verdict
 

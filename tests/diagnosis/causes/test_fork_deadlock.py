@@ -6,7 +6,7 @@ import dataclasses
 
 from tests.diagnosis.builders import T0, kernel, lib, main, py, sleeper, source, stuck, three
 from unstall.diagnosis.causes import fork_deadlock
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ChildSeen, Frame, SampleFailed, ThreadStack
 

@@ -1,7 +1,7 @@
 """function_retracing: a function that is compiled at nearly every call, and one that has a few rightful traces."""
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.loop_builders import inside, traced
+from tests.diagnosis.probe_fact_builders import inside, traced
 from unstall.diagnosis.causes import function_retracing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import FunctionTraced

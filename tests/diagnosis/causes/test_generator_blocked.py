@@ -57,7 +57,7 @@ def test_found_where_a_generator_given_to_steps_of_watch_waits_also_without_a_fr
     waits = main(
         py(f"{PYTHON_LIB}/threading.py", "Event.wait", 629),
         py("train.py", "batches", 8),
-        lib("unstall/inside/watch.py", "Watched.steps", 43),
+        lib("unstall/probe/watch.py", "Watched.steps", 43),
         py("train.py", "<module>", 12),
     )
     verdict = generator_blocked.examine(stall_with(*(stacks(waits, at=at) for at in (109, 110, 111))))
@@ -66,9 +66,7 @@ def test_found_where_a_generator_given_to_steps_of_watch_waits_also_without_a_fr
 
 
 def test_clear_where_a_generator_given_to_steps_of_watch_sleeps() -> None:
-    rests = main(
-        py("train.py", "batches", 8), lib("unstall/inside/watch.py", "Watched.steps", 43), py("train.py", "<module>", 12)
-    )
+    rests = main(py("train.py", "batches", 8), lib("unstall/probe/watch.py", "Watched.steps", 43), py("train.py", "<module>", 12))
     looks = [
         *(stacks(rests, at=at) for at in (109, 110, 111)),
         *(kernel(sleeper(call="clock_nanosleep"), at=at) for at in (109, 110, 111)),

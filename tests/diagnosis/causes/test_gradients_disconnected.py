@@ -1,7 +1,7 @@
 """gradients_disconnected: weights on which the loss depends and which get no gradient; and weights that need none."""
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
-from tests.diagnosis.loop_builders import fit, inside, missing, seen, weights
+from tests.diagnosis.probe_fact_builders import fit, inside, missing, seen, weights
 from unstall.diagnosis.causes import gradients_disconnected
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import ErrorRaised, Event

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started, steps
-from tests.diagnosis.number_builders import (
+from tests.diagnosis.learning_curve_builders import (
     array,
     batch,
     broke,
@@ -17,7 +17,7 @@ from tests.diagnosis.number_builders import (
     weight,
     weights,
 )
-from tests.diagnosis.number_builders import leap_of as leap
+from tests.diagnosis.learning_curve_builders import leap_of as leap
 from unstall.diagnosis.causes import gradients_exploding
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event

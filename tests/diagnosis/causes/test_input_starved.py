@@ -5,10 +5,20 @@ import dataclasses
 import pytest
 
 from tests.diagnosis.builders import T0, journal, main, py, started, steps
-from tests.diagnosis.pipeline_events import fit, measured, node, stage
-from tests.diagnosis.starving_events import DECODING, PYTHON, generator_source, in_generator, in_py_function, training
+from tests.diagnosis.pipeline_events import (
+    DECODING,
+    PYTHON,
+    fit,
+    generator_source,
+    in_generator,
+    in_py_function,
+    measured,
+    node,
+    stage,
+    training,
+)
 from unstall.diagnosis.causes import input_starved, python_in_pipeline
-from unstall.diagnosis.starving import Starved, starved
+from unstall.diagnosis.input_starvation import Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured, StallEnded
 

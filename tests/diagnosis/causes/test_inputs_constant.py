@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.number_builders import array, batch, falling, guessing, model, run, stuck, weight, weights
+from tests.diagnosis.learning_curve_builders import array, batch, falling, guessing, model, run, stuck, weight, weights
 from unstall.diagnosis.causes import inputs_constant
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event
 

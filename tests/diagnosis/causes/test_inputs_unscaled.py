@@ -5,9 +5,21 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.number_builders import array, batch, broke, falling, guessing, model, not_finite, run, stuck, weight, weights
+from tests.diagnosis.learning_curve_builders import (
+    array,
+    batch,
+    broke,
+    falling,
+    guessing,
+    model,
+    not_finite,
+    run,
+    stuck,
+    weight,
+    weights,
+)
 from unstall.diagnosis.causes import inputs_unscaled
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, T0, journal, started
-from tests.diagnosis.loop_builders import inside
-from tests.diagnosis.number_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
+from tests.diagnosis.learning_curve_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
 from tests.diagnosis.pipeline_events import measured, node, stage
+from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import labels_invalid
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised

@@ -3,8 +3,19 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.loop_builders import seen
-from tests.diagnosis.number_builders import broke, falling, guessing, losses, model, not_finite, run, stuck, weight, weights
+from tests.diagnosis.learning_curve_builders import (
+    broke,
+    falling,
+    guessing,
+    losses,
+    model,
+    not_finite,
+    run,
+    stuck,
+    weight,
+    weights,
+)
+from tests.diagnosis.probe_fact_builders import seen
 from unstall.diagnosis.causes import learning_rate_too_high
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event

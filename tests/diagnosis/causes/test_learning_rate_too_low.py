@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import journal, started
-from tests.diagnosis.number_builders import falling, guessing, losses, model, run, stuck, weight, weights
+from tests.diagnosis.learning_curve_builders import falling, guessing, losses, model, run, stuck, weight, weights
 from unstall.diagnosis.causes import learning_rate_too_low
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event

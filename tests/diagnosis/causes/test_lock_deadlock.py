@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.diagnosis.builders import kernel, lib, main, py, sleeper, source, stacks, stuck, thread, three
 from unstall.diagnosis.causes import lock_deadlock
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ChildSeen, SampleFailed, ThreadStack
-from unstall.signals import sources
+from unstall.sensors import source_lines
 
 STDLIB = "/usr/lib/python3.11"
 FIT = main(lib("tensorflow/python/eager/execute.py", "quick_execute"), py("train.py", "<module>", 31))
@@ -170,7 +170,7 @@ def taken_again(tmp_path: Path, program: str) -> Found:
     path.write_text(program)
     stands = main(py(str(path), "flush", 14), py(str(path), "save", 9), py(str(path), "<module>", 20))
     samples = three(stands)
-    read = [replace(line, at=samples[-1].at) for line in sources.read(list(samples))]
+    read = [replace(line, at=samples[-1].at) for line in source_lines.read(list(samples))]
     verdict = lock_deadlock.examine(stuck(*samples, *read, ASLEEP))
     assert isinstance(verdict, Found)
     return verdict

@@ -3,8 +3,8 @@
 import math
 
 from tests.diagnosis.builders import journal, started, steps
-from tests.diagnosis.loop_builders import fit, inside, seen, weights
-from tests.diagnosis.number_builders import array, batch
+from tests.diagnosis.learning_curve_builders import array, batch
+from tests.diagnosis.probe_fact_builders import fit, inside, seen, weights
 from unstall.diagnosis.causes import loss_not_falling
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Event, StepsEnded

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
-from tests.diagnosis.loop_builders import inside
-from tests.diagnosis.number_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
+from tests.diagnosis.learning_curve_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
+from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import loss_not_finite
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown, Verdict
 from unstall.journal.events import BatchSampled, ErrorRaised, ProcessEnded

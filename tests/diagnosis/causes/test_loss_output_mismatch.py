@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, started
-from tests.diagnosis.loop_builders import inside, seen
-from tests.diagnosis.number_builders import array, batch, classes, falling, loss, model, output, run
+from tests.diagnosis.learning_curve_builders import array, batch, classes, falling, loss, model, output, run
+from tests.diagnosis.probe_fact_builders import inside, seen
 from unstall.diagnosis.causes import loss_output_mismatch
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, ModelDescribed

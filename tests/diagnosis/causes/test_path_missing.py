@@ -14,7 +14,7 @@ from unstall.journal.events import (
     ProcessEnded,
     ProgramEnded,
 )
-from unstall.signals.paths import look, missing_path
+from unstall.sensors.missing_paths import look, missing_path
 
 CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
 ENDED = ProcessEnded(at=T0 + 10, exit_code=0)

@@ -1,7 +1,7 @@
 """python_in_pipeline: the interpreter makes the input, one piece at a time."""
 
 from tests.diagnosis.builders import T0, journal, lib, py, started, thread
-from tests.diagnosis.starving_events import DECODING, PYTHON, in_generator, in_py_function, training
+from tests.diagnosis.pipeline_events import DECODING, PYTHON, in_generator, in_py_function, training
 from unstall.diagnosis.causes import python_in_pipeline
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import InputDescribed, SampleFailed

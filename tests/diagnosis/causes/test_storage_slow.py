@@ -1,7 +1,7 @@
 """storage_slow: the input waits for a disk or the network, and nothing computes."""
 
 from tests.diagnosis.builders import host, journal, main, py, started
-from tests.diagnosis.starving_events import DECODING, READING, generator_source, in_generator, training
+from tests.diagnosis.pipeline_events import DECODING, READING, generator_source, in_generator, training
 from unstall.diagnosis.causes import storage_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 

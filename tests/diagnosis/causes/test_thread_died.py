@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, kernel, lib, main, py, sleeper, source, stuck, thread, three
-from tests.diagnosis.ended import ended
+from tests.diagnosis.real_programs import ended
 from unstall.diagnosis.causes import generator_blocked, lock_deadlock, thread_died
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, SampleFailed, StallEnded
-from unstall.report.story import tell
-from unstall.report.text import no_verdict
+from unstall.report.story.run import tell
+from unstall.report.terminal.story import no_verdict
 
 STDLIB = "/usr/lib/python3.11"
 ADAPTER = lib("keras/src/trainers/data_adapters/generator_data_adapter.py", "get_iterator")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.diagnosis.builders import T0, kernel, lib, main, native, py, sleeper, stacks, stuck, thread, three
 from unstall.diagnosis.causes import thread_pool_exhausted
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import Frame, SampleFailed, ThreadStack
 

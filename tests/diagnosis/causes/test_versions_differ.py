@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.crew.builders import crew, machine, member, membership, trains
 from tests.diagnosis.builders import T0, journal
-from unstall.crew.crew import Member
+from tests.diagnosis.workers.builders import crew, machine, member, membership, trains
 from unstall.diagnosis.causes import versions_differ
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
+from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import RunStarted
 
 SOURCES = {"train.py": "aaaaaaaa1111", "losses.py": "bbbbbbbb2222"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, T0, journal, py, started, steps
-from tests.diagnosis.loop_builders import fit, inside, seen, weights
+from tests.diagnosis.probe_fact_builders import fit, inside, seen, weights
 from unstall.diagnosis.causes import weights_frozen
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, Event

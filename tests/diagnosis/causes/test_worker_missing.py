@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.crew.builders import crew, joins, loads, member, trains, waits
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, main, py, started, stuck, three
+from tests.diagnosis.workers.builders import crew, joins, loads, member, trains, waits
 from unstall.diagnosis.causes import worker_missing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ClusterSeen, ErrorRaised, Frame, ProcessEnded, SampleFailed, SignalSent

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.crew.builders import REDUCES, crew, machine, member, membership, paced
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks
-from unstall.crew.crew import Member
+from tests.diagnosis.workers.builders import REDUCES, crew, machine, member, membership, paced
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
+from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import (
     CircumstancesSeen,
     Event,

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, stalled, started, steps
-from unstall.diagnosis.diagnose import diagnose
+from unstall.diagnosis.findings import diagnose
+from unstall.diagnosis.run_summary import time_split
 from unstall.journal.events import (
     CheckpointSaved,
     DeviceSampled,
@@ -23,8 +24,7 @@ from unstall.journal.events import (
     VerdictReached,
     WeightsSampled,
 )
-from unstall.report.numbers import time_split
-from unstall.report.story import tell
+from unstall.report.story.run import tell
 from unstall.report.timeline import Timeline, of_journal
 from unstall.report.timeline.weights import groups
 

@@ -19,10 +19,10 @@ from unstall.cli import answer, json_option
 @click.option("--read-only", is_flag=True, help="Only list and read there: for a bucket of data.")
 @json_option("what was found")
 def command(bucket: str | None, read_only: bool, json_target: str | None) -> None:
-    from unstall.cloud.checking import checked
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
+    from unstall.cloud.check import checked
+    from unstall.cloud.terminal import show_check
     from unstall.report import json
-    from unstall.report.cloud_text import show_check
 
     json.refuse_unwritable(json_target)
     if read_only and not bucket:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 if TYPE_CHECKING:
-    from unstall.cloud.planning import Plan, Wanted
-    from unstall.report.progress import Progress
-    from unstall.settings import Settings
+    from unstall.base.progress import Progress
+    from unstall.cloud.plan import Plan, Wanted
+    from unstall.config.settings import Settings
 
 
 @click.command("plan", cls=ByGroups, help=__doc__)
@@ -47,12 +47,13 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.cloud import machines, planning
+    from unstall.base.progress import shown_progress
+    from unstall.cloud import machines
+    from unstall.cloud import plan as planning
+    from unstall.cloud.terminal import show_plan
+    from unstall.config.options import config_used, given
+    from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.report.cloud_plan_text import show_plan
-    from unstall.report.progress import shown_progress
-    from unstall.settings_options import config_used, given
-    from unstall.settings_sources import resolve
 
     json.refuse_unwritable(json_target)
     table = machines.table(prices, cards)
@@ -75,7 +76,8 @@ def command(
 def _wanted(
     settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
 ) -> tuple[Wanted, int | None]:
-    from unstall.cloud import feeding, planning
+    from unstall.cloud import plan as feeding
+    from unstall.cloud import plan as planning
     from unstall.detectors.weights import shapes
 
     data = None
@@ -98,9 +100,9 @@ def _wanted(
 
 
 def _plan(wanted: Wanted, classes: int | None, progress: Progress | None) -> Plan:
-    from unstall import memory
-    from unstall.memory.devices import Device
-    from unstall.report.plan_text import told_before
+    from unstall.planning import memory
+    from unstall.planning.memory.devices import Device
+    from unstall.report.terminal.planning import told_before
 
     def plan(device: Device) -> memory.MemoryPlan:
         pixels, before = wanted.largest_pixels, told_before(progress)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.settings_options import ByGroups, setting_options
+from unstall.config.options import ByGroups, setting_options
 
 if TYPE_CHECKING:
-    from unstall.cloud.wishes import Job
+    from unstall.cloud.job import Job
 
 DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 
@@ -49,15 +49,16 @@ DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 def command(
     json_target: str | None, config: str | None, no_config: bool, engine: str, dry_run: bool, target: str | None, **given: Any
 ) -> None:
-    from unstall.cloud import asking, writing
+    from unstall.cloud import submission
+    from unstall.cloud import submission as writing
+    from unstall.cloud.terminal import show_job
+    from unstall.config.options import config_used
     from unstall.report import json
-    from unstall.report.cloud_job_text import show_job
-    from unstall.settings_options import config_used
 
     json.refuse_unwritable(json_target)
     if target is not None:
         writing.refuse_unwritable(target)
-    job = asking.job(engine, given, config_used(config, no_config))
+    job = submission.job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
         writing.write(request, target)

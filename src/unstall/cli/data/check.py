@@ -14,8 +14,8 @@ import click
 from unstall.cli import data_format_options, json_option
 
 if TYPE_CHECKING:
-    from unstall.data.check import Report
-    from unstall.runs import RunFolder
+    from unstall.data.check.runner import Report
+    from unstall.journal.run_folder import RunFolder
 
 
 @click.command("check", help=__doc__)
@@ -38,28 +38,28 @@ def command(
     run_name: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall import runs
-    from unstall.data.check import as_plain, check
+    from unstall.base.progress import shown_progress
+    from unstall.data.check.corrected_copy import refuse_unsafe
+    from unstall.data.check.runner import as_plain, check
     from unstall.data.formats import read
-    from unstall.data.mend import refuse_unsafe
+    from unstall.journal import run_folder
     from unstall.report import json
-    from unstall.report.data_text import show_check
-    from unstall.report.progress import shown_progress
-    from unstall.report.text import console
+    from unstall.report.terminal.data import show_check
+    from unstall.report.terminal.story import console
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
     json.refuse_unwritable(html_target)
     if copy is not None:
         refuse_unsafe(located(path), located(copy))
-    run = runs.find(run_name) if run_name else None
+    run = run_folder.find(run_name) if run_name else None
     with shown_progress() as progress:
         report = check(read(path, format_name, progress, labels), not no_images, progress)
     plain = as_plain(report)
     if json_target != "-":
         show_check(plain, console())
     if html_target:
-        from unstall.report.data_page import write_check
+        from unstall.report.html.data import write_check
 
         write_check(report, located(html_target))
     if run is not None:
@@ -75,8 +75,8 @@ def command(
 def _keep_with(run: RunFolder, report: Report) -> None:
     from tempfile import TemporaryDirectory
 
-    from unstall.errors import NotPermitted
-    from unstall.report import defects
+    from unstall.base.errors import NotPermitted
+    from unstall.data.check import defects
 
     try:
         with TemporaryDirectory() as folder:
@@ -86,10 +86,10 @@ def _keep_with(run: RunFolder, report: Report) -> None:
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
-    from unstall.data.mend import write_copy
-    from unstall.report.data_text import show_fixed
-    from unstall.report.progress import shown_progress
-    from unstall.report.text import console
+    from unstall.base.progress import shown_progress
+    from unstall.data.check.corrected_copy import write_copy
+    from unstall.report.terminal.data import show_fixed
+    from unstall.report.terminal.story import console
 
     with shown_progress() as progress:
         told = write_copy(report, copy, progress)

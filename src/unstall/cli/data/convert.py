@@ -22,9 +22,10 @@ from unstall.cli import json_option
 def command(
     source: str, target: str, to: str, format_name: str | None, labels: str | None, link: bool, json_target: str | None
 ) -> None:
-    from unstall.data.convert import convert
-    from unstall.report import json, written
-    from unstall.report.progress import shown_progress
+    from unstall.base.progress import shown_progress
+    from unstall.data.tools.convert import convert
+    from unstall.report import json
+    from unstall.report.terminal import data
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -34,4 +35,4 @@ def command(
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":
-        written.show(done.as_plain())
+        data.show(done.as_plain())

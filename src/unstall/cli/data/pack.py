@@ -23,9 +23,10 @@ MIB = 2**20
 def command(
     source: str, target: str, format_name: str | None, labels: str | None, shard_mib: int, json_target: str | None
 ) -> None:
-    from unstall.data.pack import pack
-    from unstall.report import json, written
-    from unstall.report.progress import shown_progress
+    from unstall.base.progress import shown_progress
+    from unstall.data.tools.pack import pack
+    from unstall.report import json
+    from unstall.report.terminal import data
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -36,5 +37,5 @@ def command(
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        written.show(plain)
+        data.show(plain)
         click.echo(f"{plain['shards']} shards, {plain['bytes'] / MIB:,.1f} MiB")

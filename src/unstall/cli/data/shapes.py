@@ -34,13 +34,13 @@ def command(
     defects: tuple[str, ...],
     json_target: str | None,
 ) -> None:
-    from unstall.data.convert import refuse_taken
-    from unstall.data.shapes import Shapes
-    from unstall.data.shapes_files import write_shapes
+    from unstall.base.progress import shown_progress
+    from unstall.data.synthetic.files import write_shapes
+    from unstall.data.synthetic.shapes import Shapes
+    from unstall.data.tools.convert import refuse_taken
     from unstall.report import json
-    from unstall.report.progress import shown_progress
     from unstall.storage import is_bucket, located
-    from unstall.storage.copying import whole_at
+    from unstall.storage.transfer import whole_at
 
     json.refuse_unwritable(json_target)
     width, height = _size(size)
@@ -68,7 +68,7 @@ def command(
 
 
 def _size(text: str) -> tuple[int, int]:
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
 
     match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text.strip().lower())
     if match is None:
@@ -77,7 +77,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def _splits(text: str) -> dict[str, float]:
-    from unstall.errors import WrongInput
+    from unstall.base.errors import WrongInput
 
     shares = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

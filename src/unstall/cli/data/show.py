@@ -31,11 +31,10 @@ def command(
     split: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.data.drawing import save, sheet, with_boxes
+    from unstall.base.progress import shown_progress
     from unstall.data.formats import read
-    from unstall.data.showing import chosen
+    from unstall.data.tools.visualization import chosen, save, sheet, with_boxes
     from unstall.report import json
-    from unstall.report.progress import shown_progress
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)

@@ -36,11 +36,12 @@ def command(
     link: bool,
     json_target: str | None,
 ) -> None:
+    from unstall.base.progress import shown_progress
     from unstall.data import formats
-    from unstall.data.convert import refuse_taken, write_aside
-    from unstall.data.split import checked_shares, divide
-    from unstall.report import json, written
-    from unstall.report.progress import shown_progress
+    from unstall.data.tools.convert import refuse_taken, write_aside
+    from unstall.data.tools.split import checked_shares, divide
+    from unstall.report import json
+    from unstall.report.terminal import data as written
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)

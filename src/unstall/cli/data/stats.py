@@ -25,13 +25,13 @@ def command(
     png_target: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.data.anchors_fit import anchors_of
+    from unstall.base.progress import shown_progress
     from unstall.data.formats import read
-    from unstall.data.stats import stats
+    from unstall.data.tools.anchor_fit import anchors_of
+    from unstall.data.tools.stats import stats
     from unstall.report import json
-    from unstall.report.data_text import show_stats
-    from unstall.report.progress import shown_progress
-    from unstall.report.text import console
+    from unstall.report.terminal.data import show_stats
+    from unstall.report.terminal.story import console
     from unstall.storage import located
 
     for target in (json_target, html_target, png_target):
@@ -44,11 +44,11 @@ def command(
     if json_target:
         json.write(told, json_target)
     if png_target:
-        from unstall.report.data_plots import write_plots
+        from unstall.report.html.data import write_plots
 
         write_plots(data, told, located(png_target))
     if html_target:
-        from unstall.report.data_page import write_stats
+        from unstall.report.html.data import write_stats
 
         write_stats(data, told, located(html_target))
     if json_target != "-":

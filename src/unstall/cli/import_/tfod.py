@@ -22,12 +22,11 @@ from unstall.cli import answer, json_option
 @click.option("--validation", metavar="PATH", help="The records to score on, in place of the config's.")
 @json_option("what became of every field")
 def command(config: str, out: str, data: str | None, labels: str | None, validation: str | None, json_target: str | None) -> None:
+    from unstall.base.progress import shown_progress
     from unstall.report import json
-    from unstall.report.import_text import show_imported
-    from unstall.report.progress import shown_progress
-    from unstall.tfod.converting import convert
+    from unstall.report.terminal.tfod_import import show_imported
+    from unstall.tfod.conversion import convert, refuse_existing, write
     from unstall.tfod.inputs import Given
-    from unstall.tfod.writing import refuse_existing, write
 
     json.refuse_unwritable(json_target)
     refuse_existing(out)

@@ -32,9 +32,9 @@ def command(
     names: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.detectors.weights.importing import import_file, named, write
+    from unstall.detectors.weights.importer import import_file, named, write
     from unstall.report import json
-    from unstall.report.weights_text import show_imported
+    from unstall.report.terminal.weights import show_imported
 
     json.refuse_unwritable(json_target)
     imported = import_file(file, variant, classes, norm_epsilon)

@@ -4,10 +4,10 @@ The geometric ones move a window over the image; nothing is resized until all of
 once however many there are, and its boxes follow the very same numbers as its pixels.
 """
 
-from unstall.data.augment.flip import Flip
+from unstall.data.augment.horizontal_flip import Flip
 from unstall.data.augment.iou_crop import IoUCrop
 from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric import Photometric
+from unstall.data.augment.photometric_distort import Photometric
 from unstall.data.augment.scale_jitter import ScaleJitter
 from unstall.data.augment.zoom_out import ZoomOut
 

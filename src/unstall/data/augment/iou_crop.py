@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unstall.data.augment.chance import Chance
-from unstall.data.augment.view import Rect, Scene, View, surfaces
+from unstall.data.augment.geometry import Rect, Scene, View, surfaces
+from unstall.data.augment.rng import Chance
 from unstall.data.example import Flags, Floats
 
 MOST_OPTIONS = 20  # drawn for one image; after as many failures it stays whole

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from unstall.base.errors import WrongInput
 from unstall.data.augment import Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
-from unstall.errors import WrongInput
 
 NAMED: dict[str, Augmentation] = {
     "flip": Flip(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from unstall.data.augment.chance import Chance
-from unstall.data.augment.view import Rect, Scene, View
+from unstall.data.augment.geometry import Rect, Scene, View
+from unstall.data.augment.rng import Chance
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from unstall.data import other_formats
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.data.io import other_formats
 from unstall.storage import is_bucket, located
 
 if TYPE_CHECKING:
+    from unstall.base.progress import Progress
     from unstall.data.example import DataSet
-    from unstall.report.progress import Progress
 
 HEADINGS = ("What it is", "How it is recognised", "What is read", "What is written", "What it cannot hold")
 MOST_FOLDERS = 50  # within it, that are looked at where it is no data set itself

@@ -43,17 +43,16 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from unstall.data.coco_further import Further
-from unstall.data.coco_ids import Id, Places, as_number
-from unstall.data.coco_json import MOST_JSON_BYTES, Category, Decoded, decode, is_something
-from unstall.data.coco_outlines import NO_BOX
-from unstall.data.columns import Columns, with_header_size
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
-from unstall.data.folder import Folder
-from unstall.data.reading import SPLITS, Names, Notes, Unparsable, find_in, quoted, read_bytes, split_name
-from unstall.data.writing import Writing, annotated_size
-from unstall.errors import WrongInput
-from unstall.report.progress import Progress, with_progress
+from unstall.data.io.coco_ids import Id, Places, as_number
+from unstall.data.io.coco_json import MOST_JSON_BYTES, Category, Decoded, Further, decode, is_something
+from unstall.data.io.coco_segmentation import NO_BOX
+from unstall.data.io.columns import Columns, with_header_size
+from unstall.data.io.folder import Folder
+from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quoted, read_bytes, split_name
+from unstall.data.io.writer import Writing, annotated_size
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
 NOT_INSTANCES = ("captions", "person_keypoints", "panoptic", "stuff", "image_info")

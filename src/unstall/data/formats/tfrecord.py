@@ -40,17 +40,16 @@ from typing import BinaryIO
 
 import numpy as np
 
-from unstall.data import labelmap, protos, records
-from unstall.data.columns import example as make_example
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.folder import Folder
-from unstall.data.headers import header_of_bytes
-from unstall.data.reading import SPLITS, Names, Notes, Unparsable, split_name
-from unstall.data.record_classes import Classes
-from unstall.data.record_keys import BOX_KEYS, Keys, RecordKeysWrong
-from unstall.data.writing import Writing, annotated_size, label_numbers
-from unstall.errors import WrongInput
-from unstall.report.progress import Progress, with_progress
+from unstall.data.io import label_map, tf_example, tfrecord_file
+from unstall.data.io.columns import example as make_example
+from unstall.data.io.folder import Folder
+from unstall.data.io.image.headers import header_of_bytes
+from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, split_name
+from unstall.data.io.record_features import BOX_KEYS, Classes, Keys, RecordKeysWrong
+from unstall.data.io.writer import Writing, annotated_size, label_numbers
 
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
 ENDINGS = (".tfrecord", ".tfrecords", ".record", ".records")
@@ -60,7 +59,7 @@ MOST_SHARDS = 99_999
 
 def recognise(path: Path) -> str:
     if path.is_file():
-        return f"{path.name} begins with a record" if records.is_record_file(path) and not _is_log(path.name) else ""
+        return f"{path.name} begins with a record" if tfrecord_file.is_record_file(path) and not _is_log(path.name) else ""
     _, files = _files(path)
     return f"{files[0]} is named like a record file" if files else ""
 
@@ -128,7 +127,7 @@ class _Reader:
     def read_label_map(self, labels: Path | None) -> None:
         if labels is not None:
             try:
-                self._classes = Classes(labelmap.checked(labelmap.read(labels), str(labels), self.notes), self.notes)
+                self._classes = Classes(label_map.checked(label_map.read(labels), str(labels), self.notes), self.notes)
             except Unparsable as error:
                 raise WrongInput(f"{Origin(str(labels), error.line)}: {error}") from None
             except OSError as error:
@@ -141,11 +140,11 @@ class _Reader:
             return
         self._label_map = found[0]
         try:
-            items = labelmap.read(self.folder.root / found[0])
+            items = label_map.read(self.folder.root / found[0])
         except (Unparsable, OSError) as error:
             self.notes.add_unparsable(error, found[0])
         else:
-            self._classes = Classes(labelmap.checked(items, found[0], self.notes), self.notes)
+            self._classes = Classes(label_map.checked(items, found[0], self.notes), self.notes)
 
     def data_set(self, path: Path) -> DataSet:
         self._note_missing_shards()
@@ -158,10 +157,10 @@ class _Reader:
         keys = Keys(file)
         path, split, count = self.folder.root / file, _split_of(file), 0
         try:
-            for record in records.read(path):
+            for record in tfrecord_file.read(path):
                 count += 1
                 origin = Origin(file, field=f"record {record.index}")
-                if isinstance(record, records.Broken):
+                if isinstance(record, tfrecord_file.Broken):
                     self.notes.add(record.problem, record.message, origin)
                     continue
                 try:
@@ -180,8 +179,8 @@ class _Reader:
             self.notes.add("annotation_empty", "The file holds no record.", Origin(file))
         keys.note(self.notes)
 
-    def _add_example(self, record: records.Record, file: str, path: Path, split: str, keys: Keys) -> None:
-        found = keys.read(record.index, protos.features(record.data))
+    def _add_example(self, record: tfrecord_file.Record, file: str, path: Path, split: str, keys: Keys) -> None:
+        found = keys.read(record.index, tf_example.features(record.data))
         name = self._names.unique(found.name or f"{file}#{record.index}", split)
         source = None
         kind = header_of_bytes(found.encoded)
@@ -254,7 +253,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
                 named = re.sub(r"[^\w.-]", "_", example.split) or "data"
                 files[example.split] = stack.enter_context((path / f"{named}.record").open("wb"))
             write_record(files[example.split], writing, example, str(name), image_bytes(example), numbers)
-    labelmap.write(path / "label_map.pbtxt", data.classes, numbers)
+    label_map.write(path / "label_map.pbtxt", data.classes, numbers)
     return dict(writing.lost)
 
 
@@ -272,7 +271,7 @@ def write_record(out: BinaryIO, writing: Writing, example: Example, name: str, i
         writing.lose("images that are not there or have no known size")
         writing.lose("boxes of images that are not there or have no known size", example.count)
         return
-    records.write(out, _encoded(writing.data, example, name, image, size, writing.holdable(example), numbers))
+    tfrecord_file.write(out, _encoded(writing.data, example, name, image, size, writing.holdable(example), numbers))
 
 
 def _encoded(
@@ -280,7 +279,7 @@ def _encoded(
 ) -> bytes:
     classes = example.classes[kept].tolist()
     shares = example.boxes[kept] / np.array(size * 2, np.float64)
-    return protos.encoded(
+    return tf_example.encoded(
         {
             "image/encoded": [image],
             "image/filename": [name.encode()],

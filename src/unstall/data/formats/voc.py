@@ -42,12 +42,14 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from unstall.data import class_lists, other_formats, xml_lines
-from unstall.data.columns import example as make_example
-from unstall.data.columns import with_header_size
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.folder import Folder
-from unstall.data.reading import (
+from unstall.data.io import class_lists, other_formats, voc_xml
+from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import with_header_size
+from unstall.data.io.folder import Folder
+from unstall.data.io.reader import (
     IMAGE_ENDINGS,
     SPLITS,
     Names,
@@ -61,12 +63,9 @@ from unstall.data.reading import (
     read_text,
     split_name,
 )
-from unstall.data.voc_images import NamedImages
-from unstall.data.writing import Writing, annotated_size, tidy
-from unstall.data.xml_lines import MOST_XML_BYTES, Element
-from unstall.errors import WrongInput
-from unstall.report.progress import Progress
-from unstall.storage.expecting import expecting
+from unstall.data.io.voc_xml import MOST_XML_BYTES, Element, NamedImages
+from unstall.data.io.writer import Writing, annotated_size, tidy
+from unstall.storage.prefetch import expecting
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
@@ -207,7 +206,7 @@ class _Reader:
             key = posixpath.relpath(file, part.annotation_folder or ".").rpartition(".")[0]
             used.add(key)
             try:
-                root = xml_lines.parse(read_bytes(self.folder.root / file, MOST_XML_BYTES))
+                root = voc_xml.parse(read_bytes(self.folder.root / file, MOST_XML_BYTES))
                 if root.tag != "annotation":
                     hint = f" {other_formats.CVAT}" if root.tag == "annotations" else ""
                     raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.{hint}", line=root.line)

@@ -38,12 +38,14 @@ from pathlib import Path
 
 import numpy as np
 
-from unstall.data import class_lists
-from unstall.data.columns import example as make_example
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
-from unstall.data.folder import Folder, Resolved
-from unstall.data.headers import header
-from unstall.data.reading import (
+from unstall.data.io import class_lists
+from unstall.data.io.columns import example as make_example
+from unstall.data.io.folder import Folder, Resolved
+from unstall.data.io.image.headers import header
+from unstall.data.io.reader import (
     IMAGE_ENDINGS,
     SPLITS,
     Names,
@@ -57,8 +59,8 @@ from unstall.data.reading import (
     read_text,
     split_name,
 )
-from unstall.data.writing import Writing, image_size
-from unstall.data.yolo_files import (
+from unstall.data.io.writer import Writing, image_size
+from unstall.data.io.yolo_files import (
     Label,
     Settings,
     asked,
@@ -70,10 +72,8 @@ from unstall.data.yolo_files import (
     read_settings,
     settings_text,
 )
-from unstall.data.yolo_root import refuse_what_leads_out, where_it_leads
-from unstall.errors import WrongInput
-from unstall.report.progress import Progress, with_progress
-from unstall.storage.expecting import expecting
+from unstall.data.io.yolo_root import refuse_what_leads_out, where_it_leads
+from unstall.storage.prefetch import expecting
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from unstall.data.example import ImageSource
-from unstall.data.pipeline.decoding import Pixels
+from unstall.data.pipeline.decoder import Pixels
 from unstall.storage.bucket_path import is_in_bucket
 
 SUFFIX = ".pixels.npy"

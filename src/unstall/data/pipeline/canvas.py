@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unstall.data.augment.view import Area
-from unstall.data.pipeline.decoding import Pixels
+from unstall.data.augment.geometry import Area
+from unstall.data.pipeline.decoder import Pixels
 
 ALIGNMENT = 64  # TensorFlow and JAX take an array as it is if it begins at a multiple of this; others they copy
 NOTHING = Area(0, 0, 0, 0)

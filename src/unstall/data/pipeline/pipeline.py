@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from unstall.data.example import DataSet
+from unstall.data.pipeline.bad_examples import Skipped
 from unstall.data.pipeline.batch import batch_bytes
 from unstall.data.pipeline.cache import open_cache
-from unstall.data.pipeline.making import Maker
-from unstall.data.pipeline.order import Order
+from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.skipped import Skipped
 from unstall.data.pipeline.threads_engine import Batches
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from unstall.base.errors import WrongInput
 from unstall.data.augment import Augmentation
-from unstall.data.augment.view import Resize
-from unstall.errors import WrongInput
+from unstall.data.augment.geometry import Resize
 
 Engine = Literal["threads", "tf.data"]
 MIB = 2**20

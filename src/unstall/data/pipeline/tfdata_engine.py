@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from unstall.data.pipeline.batch import Batch, batch_bytes
-from unstall.data.pipeline.packing import Layout, Part
+from unstall.base.errors import UnstallError, WrongInput
+from unstall.data.pipeline.batch import Batch, Layout, Part, batch_bytes
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.telling import Measured
 from unstall.data.pipeline.threads_engine import Batches
-from unstall.errors import UnstallError, WrongInput
+from unstall.data.pipeline.throughput import Measured
 
 HELD_BY_TENSORFLOW = 2  # batches, at most: prefetched, or being handed over
 

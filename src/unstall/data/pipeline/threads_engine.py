@@ -10,18 +10,18 @@ from types import TracebackType
 
 import numpy as np
 
+from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
+from unstall.data.pipeline.bad_examples import Skipped
 from unstall.data.pipeline.batch import Batch, batch_bytes
+from unstall.data.pipeline.bucket_fetcher import fetcher_for
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
-from unstall.data.pipeline.crew import END_S, Crew, Making
-from unstall.data.pipeline.fetching import fetcher_for
-from unstall.data.pipeline.making import Maker
-from unstall.data.pipeline.order import Order
+from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.skipped import Skipped
-from unstall.data.pipeline.telling import Measured, Teller
-from unstall.errors import UnstallError
+from unstall.data.pipeline.thread_pool import END_S, Crew, Making
+from unstall.data.pipeline.throughput import Measured, Teller
 
 MOST_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from unstall.data.augment.view import Area, Placement, Resize, Scene, View, place
+from unstall.data.augment.geometry import Area, Placement, Resize, Scene, View, place
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, Floats, Integers
 from unstall.data.pipeline.canvas import part
-from unstall.data.pipeline.decoding import Facts, Pixels, decoded_shape
+from unstall.data.pipeline.decoder import Facts, Pixels, decoded_shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)

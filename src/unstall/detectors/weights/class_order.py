@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unstall.base.formatting import counted
 from unstall.detectors.weights.names import CLASS_OUTPUTS
-from unstall.detectors.weights.stored import Array
-from unstall.report.counted import counted
+from unstall.detectors.weights.tensors import Array
 
 BOX_NUMBERS = 4  # that Faster R-CNN's second stage gives for each class
 

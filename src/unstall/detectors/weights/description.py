@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from unstall.detectors.weights.reading import Checkpoint, read
-from unstall.errors import WrongInput
+from unstall.base.errors import WrongInput
+from unstall.detectors.weights import shapes
+from unstall.detectors.weights.compatibility import best_fit
+from unstall.detectors.weights.reader import Checkpoint, read
 
 VERSION = "1"
 Holds = Literal["detector", "headless", "backbone"]
@@ -27,7 +29,7 @@ class Description:
     class_names: tuple[str, ...] = ()  # empty: not known
     source: str = ""  # the name of the file that they were imported from
     holds: Holds = "detector"  # headless: all but the outputs of the classes; what is not there begins fresh
-    trained_on: dict[str, Any] = field(default_factory=dict)  # as training/trained_on.py writes it; empty: not known
+    trained_on: dict[str, Any] = field(default_factory=dict)  # as training/evaluate/train_overlap.py writes it; empty: not known
 
     def as_metadata(self) -> dict[str, str]:
         return {
@@ -106,3 +108,32 @@ def _wrong(path: Path, key: str, expected: str, received: object) -> WrongInput:
 def _in_tuples(value: Any) -> Any:
     """JSON has lists only; settings have tuples only."""
     return tuple(_in_tuples(each) for each in value) if isinstance(value, list) else value
+
+
+# What is in a file of weights, as plain data.
+
+
+SHOWN = 3  # variants
+
+
+def seen(path: Path | str) -> dict[str, Any]:
+    checkpoint = read(path)
+    tensors = checkpoint.tensors
+    fits = {name: best_fit(tensors, known.shapes) for name, known in shapes.known().items()}
+    nearest = sorted(fits, key=lambda name: -len(fits[name].taken))[:SHOWN]
+    return {
+        "file": str(path),
+        "written_by": checkpoint.written_by,
+        "description": description_of(checkpoint).as_plain() if checkpoint.written_by == "Unstall" else None,
+        "tensors": [
+            {"name": name, "shape": list(tensor.shape), "kind": tensor.kind} for name, tensor in checkpoint.tensors.items()
+        ],
+        "numbers": sum(tensor.count for tensor in checkpoint.tensors.values()),
+        "bytes": sum(tensor.bytes for tensor in checkpoint.tensors.values()),
+        "fits": [
+            {"variant": name, "taken": len(fits[name].taken), "of": fits[name].wanted, "as": fits[name].what}
+            for name in nearest
+            if fits[name].taken
+        ],
+        "notes": list(checkpoint.notes),
+    }

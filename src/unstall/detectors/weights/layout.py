@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from unstall.detectors.parts.layers import leaf_layers
-from unstall.detectors.weights.stored import Array
+from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.weights.tensors import Array
 
 Turn = Callable[[Array], Array]
 NORMS = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var"}

@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from unstall.detectors.weights.fit import Shape
+from unstall.detectors.weights.compatibility import Shape
 
 FILE = Path(__file__).with_name("shapes.json")
 

@@ -30,11 +30,11 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 
-from unstall.crew.crew import Crew, Member, named
-from unstall.crew.places import Doing, Place, places_of
-from unstall.diagnosis import clusters
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.workers import cluster
+from unstall.diagnosis.workers.activity import Doing, Place, places_of
+from unstall.diagnosis.workers.members import Crew, Member, named
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
 
@@ -70,7 +70,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _waits(journal: Journal) -> bool:
     stall = current_stall(journal)
-    return stall is not None and stall.seconds >= WAIT_S and any(clusters.joining(still.thread) for still in stall.still())
+    return stall is not None and stall.seconds >= WAIT_S and any(cluster.joining(still.thread) for still in stall.still())
 
 
 def examine_crew(crew: Crew) -> Verdict:

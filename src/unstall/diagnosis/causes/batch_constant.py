@@ -25,7 +25,7 @@ yields.
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import current_fit, facts, not_inside, short
+from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal

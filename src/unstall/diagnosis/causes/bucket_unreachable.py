@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, first_line, texts, unseen_end, user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 _OURS = re.compile(r"(?P<place>(?:gs|s3)://\S*) cannot be (?:read|written|listed|deleted): (?P<why>.+)", re.DOTALL)
 _PLACE = re.compile(r"(?:gs|s3)://[^\s'\"]+")

@@ -26,12 +26,12 @@ hand the message to a thread of its own.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
-from unstall.diagnosis.stacks import CALLBACKS, frames_called_by, program_folder, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, where
 
 _MEANT = ("a sleep to end",)
 _PROCESSES = ("another process", "another process to end", "a process to end")

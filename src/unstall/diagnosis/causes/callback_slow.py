@@ -30,12 +30,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.causes.callback_blocked import callback_frames, is_meant
-from unstall.diagnosis.stacks import main_thread, program_folder, where
-from unstall.diagnosis.standing import find
+from unstall.diagnosis.thread_waits import find, waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import CallbacksTimed, Frame, StackSampled, StepsEnded, ThreadsSeen
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import main_thread, program_folder, where
 
 SLOW_SHARE = 0.4  # of the time, for one callback
 MOST_OF_IT = 0.6  # from here on it is certain

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, first_line, texts, unseen_end, user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 MET_S = 5.0  # files are looked for when an error ends the program
 

@@ -22,11 +22,11 @@ Write to a local disk first and copy it away beside the training.
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import main_thread, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import CheckpointSaved, Event, FitEnded, HostSampled, ProcessEnded, ProgramEnded, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
 
 SAVING_SHARE = 0.4  # of the time since training began
 MOST_OF_IT = 0.6  # from here on it is certain

@@ -26,9 +26,9 @@ metadata.google.internal), and see with `timedatectl` whether it does.
 
 from __future__ import annotations
 
-from unstall.crew.crew import Crew, Member
-from unstall.crew.offsets import Offset, offset
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.workers.clock_offset import Offset, offset
+from unstall.diagnosis.workers.members import Crew, Member
 from unstall.journal.events import MembershipSeen
 from unstall.journal.reader import Journal
 

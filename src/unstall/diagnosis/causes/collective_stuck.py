@@ -30,16 +30,16 @@ from __future__ import annotations
 
 import re
 
-from unstall.crew.crew import Crew, Member, named, numbered
-from unstall.crew.places import GONE, Doing, Place, places_of
-from unstall.diagnosis import clusters
-from unstall.diagnosis.failures import telling_line, user_line
-from unstall.diagnosis.stacks import program_folder, user_frames, where
+from unstall.diagnosis.fatal_error import telling_line, user_line
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.waits import waits_for
+from unstall.diagnosis.workers import cluster as clusters
+from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
+from unstall.diagnosis.workers.members import Crew, Member, named, numbered
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder, user_frames, where
 
 EXPLAINS = ("callback_blocked",)
 

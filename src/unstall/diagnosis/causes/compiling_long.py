@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.stacks import program_folder, python_frames, user_frames, where
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import (
     FitBegan,
@@ -42,6 +41,7 @@ from unstall.journal.events import (
     ThreadStack,
 )
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder, python_frames, user_frames, where
 
 LONG_S = 30.0  # seen compiling for so long …
 LEAST_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow

@@ -29,13 +29,13 @@ import shlex
 from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import called, input_frames
-from unstall.diagnosis.failures import fatal_error, first_line, texts, user_line
-from unstall.diagnosis.stacks import is_native, program_folder, user_frames, where
+from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, user_line
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import DatabasesSeen, ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_native, program_folder, user_frames, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock")
 

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, user_line
-from unstall.diagnosis.stacks import is_user_file, place, program_folder
+from unstall.diagnosis.fatal_error import fatal_error, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded, WarningShown
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_user_file, place, program_folder
 
 SHORT_OF = 0.995  # a run that made at least this share of its steps lost nothing
 

@@ -25,13 +25,13 @@ blocks. If it worked before, find out what grew.
 
 from __future__ import annotations
 
+from unstall.base.formatting import counted
 from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
 from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
-from unstall.diagnosis.failures import steps_by_then, steps_in_words, user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import steps_by_then, steps_in_words, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.report.counted import counted
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("compiling_long",)
 

@@ -24,10 +24,10 @@ batches few fixed shapes, by padding or buckets.
 from __future__ import annotations
 
 from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
-from unstall.diagnosis.failures import user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 
 def examine(journal: Journal) -> Verdict:

@@ -24,10 +24,10 @@ all the card at the start: let them grow instead (TF_FORCE_GPU_ALLOW_GROWTH=true
 from __future__ import annotations
 
 from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
-from unstall.diagnosis.failures import user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 LEAST_BYTES = 256 * 2**20  # a process that holds less has only opened the card
 

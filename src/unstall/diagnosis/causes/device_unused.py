@@ -22,10 +22,10 @@ Take away what hides the card, or install the build with CUDA: pip install "tens
 
 from __future__ import annotations
 
-from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import DeviceSampled, DevicesListed, FitBegan, SampleFailed, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import place, program_folder
 
 LEAST_TRAINING_S = 10.0  # a training that is over sooner needs no card
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import fatal_error, first_line, texts, unseen_end, user_line
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("checkpoint_slow",)
 NO_ROOM_BYTES = 1_000_000  # less is no room for anything that a training writes

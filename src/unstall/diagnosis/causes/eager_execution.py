@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from unstall.diagnosis.loops import current_fit, facts, not_inside, short, train_groups
+from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, short, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal

@@ -25,11 +25,11 @@ before the framework is imported. Or let the workers use NumPy only. For a Keras
 from __future__ import annotations
 
 from unstall.diagnosis.locks import is_taking_a_lock
-from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ChildSeen, Frame, ThreadStack
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_native, is_user_file, program_folder, user_frames, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock", "thread_pool_exhausted")
 

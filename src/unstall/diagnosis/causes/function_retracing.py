@@ -24,7 +24,7 @@ Give the function tensors instead of Python numbers (`tf.constant(step)`), pad b
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import not_inside, short
+from unstall.diagnosis.probe_facts import not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import FunctionTraced
 from unstall.journal.reader import Journal

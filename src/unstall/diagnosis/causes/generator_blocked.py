@@ -26,19 +26,18 @@ training: download or cache the files first.
 from __future__ import annotations
 
 from unstall.diagnosis.dead_threads import beside
-from unstall.diagnosis.stacks import CALLBACKS, frames_called_by, program_folder, user_frames, where
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, user_frames, where
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
 # Files of the frameworks that call the user's input code.
-_STEPS_OF_WATCH = (
-    "unstall/inside/watch.py"  # `for batch in run.steps(generator)`: a loop of one's own, which may rest for a while
-)
+# `for batch in run.steps(generator)`: a loop of one's own, which may rest for a while. The second is its name in older journals.
+_STEPS_OF_WATCH = ("unstall/probe/watch.py", "unstall/inside/watch.py")
 _MACHINERY = (
     "tensorflow/python/data/ops/from_generator_op.py",
     "/python/ops/script_ops.py",  # of tensorflow, which was tensorflow_core up to 2.1
@@ -50,7 +49,7 @@ _MACHINERY = (
     "/keras/utils/data_utils.py",
     "/keras/engine/training_generator.py",  # up to 2.3
     "torch/utils/data/",
-    _STEPS_OF_WATCH,
+    *_STEPS_OF_WATCH,
 )
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
@@ -75,7 +74,7 @@ def examine(journal: Journal) -> Verdict:
     for still in standing:
         frames = input_frames(still.thread)
         words = waits_for(still.thread, still.call)
-        may_rest = _STEPS_OF_WATCH in {frame["file"][-len(_STEPS_OF_WATCH) :] for frame in still.thread["frames"]}
+        may_rest = any(frame["file"].endswith(_STEPS_OF_WATCH) for frame in still.thread["frames"])
         if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
             what = "Your input code has not given a batch" if _trains(stall) else "Your input code has not returned"
             return _found(journal, stall, still, frames, what, "the input's thread")

@@ -25,12 +25,12 @@ inside the framework and inside the tape. Set `trainable = False` for what is no
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import said, user_line
-from unstall.diagnosis.loops import facts, listed, not_inside, short
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import said, user_line
+from unstall.diagnosis.probe_facts import facts, listed, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "gradients_vanishing", "learning_rate_too_low", "units_dead")
 LEAST_STEPS = 20  # that weights without a gradient must have stayed the same

@@ -25,10 +25,20 @@ of a plain recurrent layer, and normalisation between the layers.
 
 from __future__ import annotations
 
+from unstall.diagnosis.batches import Fed, fed
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import LARGEST_USUAL, Course, Leap, Trouble, long_step, short_name, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import (
+    LARGEST_USUAL,
+    Course,
+    Leap,
+    Trouble,
+    long_step,
+    short_name,
+    told,
+    trouble,
+    watched_course,
+)
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 

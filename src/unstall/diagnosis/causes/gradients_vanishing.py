@@ -28,8 +28,8 @@ import math
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import Course, Trouble, short_name, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import Course, Trouble, short_name, told, trouble, watched_course
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal

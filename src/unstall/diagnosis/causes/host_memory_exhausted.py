@@ -28,14 +28,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from unstall.diagnosis.failures import user_line
-from unstall.diagnosis.memory import room, size
-from unstall.diagnosis.shortage import MemoryKill, Shortage, memory_kill, shortage, worker_died
-from unstall.diagnosis.stacks import main_thread, program_folder, user_frames, where
+from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.host_memory import room, size
+from unstall.diagnosis.out_of_memory import MemoryKill, Shortage, memory_kill, shortage, worker_died
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, Frame, HostSampled, KillsCounted, ProcessEnded, SourceRead, StackSampled
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
 
 EXPLAINS = (
     "killed_from_outside",

@@ -28,10 +28,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from unstall.diagnosis.growth import Growth, growth_in_training, growth_over_passes, pass_ends
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.memory import duration, room, size
-from unstall.diagnosis.shortage import memory_kill
+from unstall.diagnosis.host_memory import Growth, duration, growth_in_training, growth_over_passes, pass_ends, room, size
+from unstall.diagnosis.out_of_memory import memory_kill
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FunctionTraced, HoldingsCounted, HostSampled, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal

@@ -25,8 +25,8 @@ every epoch only once: resize pictures beforehand, `cache()` what was decoded. O
 
 from __future__ import annotations
 
+from unstall.diagnosis.input_starvation import STARVED_SHARE, Starved, starved
 from unstall.diagnosis.pipelines import Worked
-from unstall.diagnosis.starving import STARVED_SHARE, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FitBegan, InputDescribed, ProcessEnded, SampleFailed
 from unstall.journal.reader import Journal

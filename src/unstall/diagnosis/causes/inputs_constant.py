@@ -23,10 +23,10 @@ Look at what is fed: `x.min()`, `x.max()`. Make pixels floats before they are di
 
 from __future__ import annotations
 
+from unstall.diagnosis.batches import Fed, fed
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import Course, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import Course, told, trouble, watched_course
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.batches import Fed, fed
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import USUAL, Course, Trouble, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import USUAL, Course, Trouble, told, trouble, watched_course
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 

@@ -27,16 +27,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.failures import said, user_line
-from unstall.diagnosis.fed import Fed, fed, labels_of
-from unstall.diagnosis.loops import current_fit, not_inside, short
-from unstall.diagnosis.numbers import Course, course, not_finite_now, told
+from unstall.diagnosis.batches import Fed, fed, held, labels_of, refused_numbers
+from unstall.diagnosis.fatal_error import said, user_line
+from unstall.diagnosis.learning_curve import Course, course, not_finite_now, told
 from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.refused_numbers import held, refused_numbers
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.probe_facts import current_fit, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("loss_not_finite", "loss_not_falling", "weights_frozen")
 TOLERANCE = 1e-3  # of a label's range

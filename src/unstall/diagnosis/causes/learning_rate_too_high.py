@@ -25,8 +25,7 @@ models.
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import (
+from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
     OWN_SIZE,
     Course,
@@ -38,6 +37,7 @@ from unstall.diagnosis.numbers import (
     trouble,
     watched_course,
 )
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 

@@ -25,8 +25,8 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 
 from __future__ import annotations
 
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.numbers import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, nothing_moves, told, watched_course
+from unstall.diagnosis.learning_curve import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, nothing_moves, told, watched_course
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal

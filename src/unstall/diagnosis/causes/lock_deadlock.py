@@ -28,11 +28,11 @@ from __future__ import annotations
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
 from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
-from unstall.diagnosis.stacks import program_folder, where
 from unstall.diagnosis.stalls import Stall, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 

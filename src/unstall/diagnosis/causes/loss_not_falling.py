@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from statistics import mean
 
-from unstall.diagnosis.loops import current_fit, facts, not_inside, steps_done, train_groups
-from unstall.diagnosis.numbers import guessing_level
+from unstall.diagnosis.learning_curve import guessing_level
+from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen, StepsEnded
 from unstall.journal.reader import Journal

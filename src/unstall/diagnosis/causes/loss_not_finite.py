@@ -28,16 +28,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.failures import said, user_line
-from unstall.diagnosis.fed import Fed, fed
-from unstall.diagnosis.loops import listed, not_inside, short
-from unstall.diagnosis.numbers import Course, course, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.batches import Fed, fed, held, refused_numbers
+from unstall.diagnosis.fatal_error import said, user_line
+from unstall.diagnosis.learning_curve import Course, course, not_finite_now, ruined_weights, short_name, told
 from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.refused_numbers import held, refused_numbers
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.probe_facts import listed, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanishing", "gradients_disconnected")
 

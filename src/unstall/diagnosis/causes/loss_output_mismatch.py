@@ -29,14 +29,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.failures import telling_line
-from unstall.diagnosis.fed import Fed, labels_of
-from unstall.diagnosis.loops import facts, not_inside, short
-from unstall.diagnosis.numbers import Course, course, told
-from unstall.diagnosis.stacks import is_user_file, place, program_folder
+from unstall.diagnosis.batches import Fed, labels_of
+from unstall.diagnosis.fatal_error import telling_line
+from unstall.diagnosis.learning_curve import Course, course, told
+from unstall.diagnosis.probe_facts import facts, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, Event
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_user_file, place, program_folder
 
 EXPLAINS = (
     "labels_invalid",

@@ -25,8 +25,7 @@ missing.
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
-from unstall.diagnosis.stacks import place, program_folder
+from unstall.diagnosis.fatal_error import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
@@ -39,7 +38,8 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.signals.paths import missing_path
+from unstall.journal.stack_frames import place, program_folder
+from unstall.sensors.missing_paths import missing_path
 
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 

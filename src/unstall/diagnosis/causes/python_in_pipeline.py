@@ -24,8 +24,8 @@ training.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.input_starved import told, waiting
+from unstall.diagnosis.input_starvation import WORKS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.pipelines import Worked
-from unstall.diagnosis.starving import WORKS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, SampleFailed
 from unstall.journal.reader import Journal

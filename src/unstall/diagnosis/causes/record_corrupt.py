@@ -26,7 +26,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.failures import (
+from unstall.base.formatting import counted
+from unstall.diagnosis.fatal_error import (
     fatal_error,
     line_of,
     of_unread_image,
@@ -37,11 +38,10 @@ from unstall.diagnosis.failures import (
     unseen_end,
     user_line,
 )
-from unstall.diagnosis.stacks import place, program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
 from unstall.journal.reader import Journal
-from unstall.report.counted import counted
+from unstall.journal.stack_frames import place, program_folder
 
 MET_S = 5.0  # files are looked for when an error ends the program
 

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.loops import short
-from unstall.diagnosis.memory import room, size
-from unstall.diagnosis.shortage import MemoryKill, memory_kill, shortage
+from unstall.diagnosis.host_memory import room, size
+from unstall.diagnosis.out_of_memory import MemoryKill, memory_kill, shortage
+from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, HostSampled, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal

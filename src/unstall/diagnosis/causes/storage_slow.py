@@ -25,8 +25,8 @@ files (TFRecord shards of 100 MB rather than single pictures), and fetch ahead.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.input_starved import told, waiting
+from unstall.diagnosis.input_starvation import RESTS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.pipelines import Worked
-from unstall.diagnosis.starving import RESTS_CORES, PythonInput, Starved, starved
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, SampleFailed
 from unstall.journal.reader import Journal

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, waited_for
-from unstall.diagnosis.stacks import program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
-from unstall.diagnosis.waits import waits_for
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder, user_frames, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "input_starved")
 

@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.stacks import is_native, is_user_file, program_folder, user_frames, where
 from unstall.diagnosis.stalls import Stall, Still, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_native, is_user_file, program_folder, user_frames, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 

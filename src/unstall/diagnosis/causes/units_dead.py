@@ -27,8 +27,8 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.loops import listed, short
-from unstall.diagnosis.numbers import Course, Trouble, short_name, trouble, watched_course
+from unstall.diagnosis.learning_curve import Course, Trouble, short_name, trouble, watched_course
+from unstall.diagnosis.probe_facts import listed, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal

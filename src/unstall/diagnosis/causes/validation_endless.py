@@ -26,10 +26,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unstall.diagnosis.pipelines import short
-from unstall.diagnosis.stacks import program_folder
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 SEEN_FOR_S = 5.0  # of a validation without end
 PASSES = 6.0  # so many passes over the validation data nobody wants; samples for steps gives as many as the batch has samples

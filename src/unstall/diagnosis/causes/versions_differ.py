@@ -30,9 +30,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
-from unstall.crew.crew import Crew, Member, listed, named
-from unstall.crew.together import program_of
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.workers.members import Crew, Member, listed, named, program_of
 from unstall.journal.events import Event, MembershipSeen, ProgramStarted, SourcesCopied, VersionsRead
 from unstall.journal.reader import Journal
 

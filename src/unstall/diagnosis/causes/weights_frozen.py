@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.failures import said, user_line
-from unstall.diagnosis.loops import current_fit, facts, listed, not_inside, short, steps_done, train_groups
-from unstall.diagnosis.stacks import program_folder
+from unstall.diagnosis.fatal_error import said, user_line
+from unstall.diagnosis.probe_facts import current_fit, facts, listed, not_inside, short, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("loss_not_falling", "learning_rate_too_low", "gradients_vanishing")
 LEAST_STEPS = 50  # without a change, where it is seen why

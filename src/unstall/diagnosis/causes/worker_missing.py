@@ -29,15 +29,15 @@ from __future__ import annotations
 
 import re
 
-from unstall.crew.crew import Crew, Member, named, numbered
-from unstall.crew.places import GONE, Doing, Place, places_of, silent_s
-from unstall.diagnosis import clusters
-from unstall.diagnosis.failures import telling_line, user_line
-from unstall.diagnosis.stacks import program_folder, user_frames, where
+from unstall.diagnosis.fatal_error import telling_line, user_line
 from unstall.diagnosis.stalls import Stall, Still, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.workers import cluster as clusters
+from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of, silent_s
+from unstall.diagnosis.workers.members import Crew, Member, named, numbered
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder, user_frames, where
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
 WAIT_S = 20.0  # machines of a cluster do not start at the same moment

@@ -36,9 +36,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from unstall.crew.crew import Crew
-from unstall.crew.pace import Before, Pace, own_of, pace_of, stopped_share
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.diagnosis.workers.members import Crew
+from unstall.diagnosis.workers.step_times import Before, Pace, own_of, pace_of, stopped_share
 from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from unstall.diagnosis.messages import innermost
+from unstall.diagnosis.error_messages import innermost
 from unstall.journal.events import (
     CheckpointSaved,
     ErrorRaised,
@@ -21,7 +21,7 @@ from unstall.journal.events import (
     StepsEnded,
     VerdictReached,
 )
-from unstall.report.text import without_codes
+from unstall.report.terminal.story import without_codes
 from unstall.report.timeline.bins import short
 
 Mark = dict[str, Any]
@@ -52,7 +52,7 @@ SHOWN = {
     "CheckpointCompleted": ("checkpoint", "checkpoint of step {step}", "{path}"),
 }
 NO_MOMENTS = frozenset({"UpdatesMeasured"})  # of which there are many: they stand in the plots
-LATER_MODULES = ("unstall.journal.training", "unstall.journal.plans")
+LATER_MODULES = ("unstall.journal.events.training", "unstall.journal.events.training")
 
 
 class Marks:

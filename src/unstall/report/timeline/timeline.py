@@ -10,9 +10,9 @@ from unstall.journal.reader import Journal
 from unstall.report.timeline.input import Input
 from unstall.report.timeline.marks import Marks
 from unstall.report.timeline.memory import Memory
-from unstall.report.timeline.numbers import Numbers
+from unstall.report.timeline.metrics import Numbers
 from unstall.report.timeline.plots import Plot
-from unstall.report.timeline.spent import Spent
+from unstall.report.timeline.time_split import Spent
 from unstall.report.timeline.weights import Weights
 
 

@@ -1,0 +1,1 @@
+"""Secrets are replaced in everything that is written down or printed."""

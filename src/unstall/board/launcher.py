@@ -1,0 +1,164 @@
+"""`unstall board`, read aloud: find a port, say where it is, answer until somebody ends it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from unstall.base.errors import NotPermitted, UnstallError, WrongInput
+from unstall.board import process
+from unstall.board.access import Door, chosen_token
+from unstall.board.process import Board
+from unstall.board.server import Desk, Server
+from unstall.storage.download import LOOK_EVERY_S, Mirror
+
+HOST = "127.0.0.1"
+PORT = 8750
+PORTS_TRIED = 20
+LOOKS_EVERY_S = 1.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    host: str = HOST
+    port: int | None = None  # None: the usual one, or the next that is free
+    token: str | None = None
+    idle_hours: float | None = None
+
+    @property
+    def is_special(self) -> bool:
+        return self.port is not None or self.token is not None or self.host != HOST
+
+
+def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
+    """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
+    `mirror`: of runs in a bucket, which it brings to the folder."""
+    if not folder.is_dir():
+        raise WrongInput(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
+    with process.alone_with(folder) as is_alone:
+        if not is_alone:
+            return _tell_the_other(folder, wanted, tell)
+        door = Door(chosen_token(wanted.host, wanted.token))
+        desk = Desk(folder.resolve(), door, secrets.token_hex(8))
+        with _listening(wanted, desk) as server:
+            desk.door = Door(door.token, f"unstall-board-{server.server_port}")  # cookies know no ports
+            board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, desk.identity, door.token)
+            process.register(board)
+            try:
+                tell(board, True)
+                _answer(server, wanted.idle_hours, mirror)
+            finally:
+                process.unregister(board)
+    return None
+
+
+def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None]) -> None:
+    deadline = time.monotonic() + process.ANSWERS_WITHIN_S
+    while (board := process.find(folder)) is None and time.monotonic() < deadline:
+        time.sleep(0.05)  # it has only begun
+    if board is None:
+        raise WrongInput(f"A board of '{folder}' is there already, and does not answer. End it: unstall board --stop")
+    if wanted.is_special:
+        raise WrongInput(
+            f"A board of this folder is there already: {board.address()}. To have another, end it: unstall board --stop"
+        )
+    tell(board, False)
+
+
+@contextmanager
+def _listening(wanted: Wanted, desk: Desk) -> Iterator[Server]:
+    server = _bound(wanted, desk)
+    try:
+        yield server
+    finally:
+        server.server_close()
+
+
+def _bound(wanted: Wanted, desk: Desk) -> Server:
+    ports = range(PORT, PORT + PORTS_TRIED) if wanted.port is None else [wanted.port]
+    for port in ports:
+        try:
+            return Server((wanted.host, port), desk)
+        except PermissionError:
+            raise NotPermitted(f"Port {port} may not be taken by you. Another one: --port {PORT}") from None
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise WrongInput(f"Cannot listen at {wanted.host}, port {port}: {error.strerror}.") from None
+    taken = (
+        f"Port {wanted.port} is taken" if wanted.port is not None else f"The ports {PORT} to {PORT + PORTS_TRIED - 1} are taken"
+    )
+    raise WrongInput(f"{taken} by another program. Another one: --port NUMBER; --port 0 takes any that is free.")
+
+
+def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> None:
+    """In threads of its own; this one waits for a signal, for nobody to look any more, or for the folder to be removed."""
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+    answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
+    answering.start()
+    threading.Thread(target=server.desk.catalogue.look, name="unstall-first-look", daemon=True).start()  # while the browser opens
+    if mirror is not None:
+        fed = (mirror, lambda: server.desk.asked_at, ended, _say)
+        threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
+    while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
+        if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
+            break
+    ended.set()
+    server.shutdown()
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"unstall: board: {line}\n")
+
+
+def open_browser(address: str) -> None:
+    """Where there is one, and somebody sits at a terminal. One that runs in the terminal itself would take it away."""
+    has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if not has_screen or sys.stdout is None or not sys.stdout.isatty():
+        return
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if not isinstance(browser, webbrowser.GenericBrowser) or os.environ.get("BROWSER"):
+        browser.open(address)
+
+
+# What a board of runs in a bucket shows: copies on the disk, brought again and again while somebody looks at it.
+
+
+LOOKED_AT_S = 60.0  # after the last request nobody looks any more: a bucket counts what it is asked
+
+
+def feed(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, say: Callable[[str], None]) -> None:
+    """Until it has ended. `asked_at`: when a page was last asked for, by the monotonic clock. An outage is said, once."""
+    is_away = False
+    while not ended.is_set():
+        if time.monotonic() - asked_at() < LOOKED_AT_S:
+            try:
+                mirror.look()
+            except UnstallError as error:
+                if not is_away:
+                    say(f"{error} The board shows what was there before.")
+                is_away = True
+            else:
+                is_away = False
+        ended.wait(LOOK_EVERY_S)

@@ -1,0 +1,80 @@
+"""Puts a job together from the options of `unstall cloud submit`, the settings file and the surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.cloud import job as wishes
+from unstall.cloud import machines
+from unstall.cloud.job import Job
+from unstall.config import toml_file
+from unstall.config.arguments import arguments, chosen, refuse_local_paths
+from unstall.config.options import given as settings_given
+from unstall.config.sources import resolve
+from unstall.storage import is_bucket, located
+
+
+def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
+    """`options` are the keywords of the command, the settings among them."""
+    resolved = resolve(settings_given(dict(options)), config)
+    asked_for = chosen(resolved)
+    refuse_local_paths(asked_for)
+    in_file = wishes.in_file(*toml_file.read_cloud(config)) if config else {}
+    found = wishes.values(engine, options, in_file)
+    found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
+    wishes.refuse_unfit(engine, found)
+    machine = _machine(found["machine"], options)
+    cards = machine.cards if machine is not None else int(options["cards"] or 0)
+    workers = resolved.settings.workers
+    out = found["out"].rstrip("/")
+    return Job(
+        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, "--no-config", *arguments(asked_for)),
+        out=out,
+        workers=workers, machines=wishes.machines_for(workers, cards),
+        project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
+        is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["hours"],
+    )  # fmt: skip
+
+
+def _machine(name: str, options: Mapping[str, Any]) -> machines.Machine | None:
+    """Kubernetes has nodes of its own: there a machine type is no more than a hint at the cards."""
+    if not name:
+        return None
+    return wishes.machine_of(name, machines.table(options["prices"]), options["accelerator"], options["cards"])
+
+
+# A request as a file: YAML by its ending, else JSON.
+
+
+YAML = (".yaml", ".yml")
+
+
+def refuse_unwritable(target: str) -> None:
+    """At once, before anything is sent."""
+    path = located(target)
+    if path.suffix not in {*YAML, ".json"}:
+        raise WrongInput(f"--write: expected a name that ends with .yaml or .json. Received: '{target}'")
+    if is_bucket(path):
+        return  # whether it may be written shows when it is
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise WrongInput(f"--write: expected a file in a folder that is there. Received: '{target}'")
+
+
+def write(request: dict[str, Any], target: str) -> None:
+    path = located(target)
+    try:
+        path.write_text(as_text(request, path.suffix in YAML), encoding="utf-8")
+    except OSError as error:
+        raise WrongInput(f"--write: cannot write '{target}': {error.strerror}.") from None
+
+
+def as_text(request: dict[str, Any], is_yaml: bool) -> str:
+    if is_yaml:
+        import yaml
+
+        return str(yaml.safe_dump(request, sort_keys=False, allow_unicode=True))
+    import json
+
+    return json.dumps(request, indent=1, ensure_ascii=False) + "\n"

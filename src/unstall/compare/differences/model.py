@@ -1,0 +1,140 @@
+"""What differs in what is trained, and how: the batch, the size of images, layers, the optimizer, the loss, precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from unstall.compare.differences.difference import Difference, difference, shown
+from unstall.compare.differences.layers import Layer, Pair, beside, follows_width, layers_of
+from unstall.compare.record import facts
+
+MOST_NAMED = 4  # layers, in a sentence
+RATES = ("learning_rate", "schedule")
+EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
+NO_CHANGE = ("class", "name", "where", "around", "unread", *EXECUTION)  # beside its numbers: told elsewhere, or nothing
+
+
+def of_model(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    yield from _of_batch(before, after)
+    yield from _of_layers(before, after)
+    yield from _of_optimizer(facts.section(before, "optimizer"), facts.section(after, "optimizer"))
+    yield from _of_loss(before, after)
+    yield from _of_execution(before, after)
+
+
+def _of_batch(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = facts.batch_size(before), facts.batch_size(after)
+    if old and new and old != new:
+        yield difference("batch", "batch", old, new)
+    old_size, new_size = facts.image_size(before), facts.image_size(after)
+    if old_size and new_size and old_size != new_size:
+        words = f"image size {_by(old_size)} → {_by(new_size)}"
+        yield difference("batch", "image_size", list(old_size), list(new_size), words)
+    old_type, new_type = facts.input_dtype(before), facts.input_dtype(after)
+    if old_type and new_type and old_type != new_type:
+        yield difference("batch", "precision", old_type, new_type, f"inputs {old_type} → {new_type}", "inputs")
+    old_rows, new_rows = facts.target_rows(before), facts.target_rows(after)
+    if old_rows and new_rows and old_rows != new_rows and facts.has_boxes(before, after):
+        yield difference("batch", "boxes", old_rows, new_rows, f"boxes of an image, as fed, {old_rows:,} → {new_rows:,}")
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[1]}×{size[0]}"
+
+
+def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = layers_of(before), layers_of(after)
+    if not old or not new:
+        return
+    pairs = beside(old, new)
+    same_input = facts.image_size(before) == facts.image_size(after)
+    grown = [pair for pair in pairs if pair.is_wider and (same_input or pair.is_of_known_shape)]
+    lost = [pair.before for pair in pairs if pair.after is None and pair.before]
+    added = [pair.after for pair in pairs if pair.before is None and pair.after]
+    parameters = _parameters(before, after)
+    if grown and not (lost and added and len(lost) + len(added) > len(grown)):
+        widths = [[_width(layer) for layer in each] for each in zip(*((pair.before, pair.after) for pair in grown), strict=True)]
+        yield difference("model", "filters", widths[0], widths[1], f"filters: {_named(grown)}{parameters}")
+    if lost or added:
+        told = [f"new: {_counted([layer.kind for layer in added])}"] if added else []
+        told += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
+        words = f"layers {len(old)} → {len(new)}: {'; '.join(told)}{parameters}"
+        yield difference("model", "layers", len(old), len(new), words)
+    places = [
+        pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0 and not follows_width(pair, pairs)
+    ]
+    if same_input and places and not (lost or added):
+        first = places[0]
+        words = f"output of {first.after.name if first.after else ''} {_shapes(first)}"
+        yield difference("model", "layers", _plain_shape(first.before), _plain_shape(first.after), words, "strides")
+
+
+def _named(grown: list[Pair]) -> str:
+    told = [f"{pair.after.name} {_width(pair.before)} → {_width(pair.after)}" for pair in grown if pair.after]
+    distinct = list(dict.fromkeys(told))
+    more = len(distinct) - MOST_NAMED
+    return ", ".join(distinct[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _width(layer: Layer | None) -> int:
+    """Its channels; where its shape is not known, its weights."""
+    return 0 if layer is None else layer.channels or layer.parameters
+
+
+def _counted(kinds: list[str]) -> str:
+    counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    told = [f"{count} × {kind}" if count > 1 else kind for kind, count in list(counts.items())[:MOST_NAMED]]
+    return ", ".join(told)
+
+
+def _parameters(before: dict[str, Any], after: dict[str, Any]) -> str:
+    old, new = facts.parameters(before), facts.parameters(after)
+    return f"; {old:,} → {new:,} parameters" if old and new and old != new else ""
+
+
+def _shapes(pair: Pair) -> str:
+    return f"{_plain_shape(pair.before)} → {_plain_shape(pair.after)}"
+
+
+def _plain_shape(layer: Any) -> list[int | None]:
+    return list(layer.shape[1:]) if layer is not None else []
+
+
+def _of_optimizer(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    if not before or not after:
+        return
+    old, new = before.get("class"), after.get("class")
+    if old and new and old != new:
+        yield difference("optimizer", "optimizer", old, new)
+    unread = [*(before.get("unread") or ()), *(after.get("unread") or ())]  # there, with a value that was not seen
+    for name in sorted({*before, *after}):
+        was, is_now = before.get(name), after.get(name)
+        if name in NO_CHANGE or name in unread or facts.are_equal(was, is_now):
+            continue
+        if name in RATES:
+            yield difference("optimizer", "learning_rate", was, is_now, detail=name)
+        elif name == "gradient_accumulation_steps":
+            words = f"gradients accumulated over {shown(was or 1)} → {shown(is_now or 1)} steps"
+            yield difference("optimizer", "accumulation", was or 1, is_now or 1, words)
+        elif old == new:  # another optimizer has other settings: that is told already
+            yield difference("optimizer", "optimizer_setting", was, is_now, detail=name)
+
+
+def _of_loss(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = facts.losses(before), facts.losses(after)
+    if old and new and old != new:
+        yield difference("optimizer", "loss", old, new, f"loss {', '.join(old)} → {', '.join(new)}")
+
+
+def _of_execution(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = facts.precision(before), facts.precision(after)
+    if old and new and old != new:
+        yield difference("model", "precision", old, new)
+    for name in EXECUTION:
+        was, is_now = facts.execution(before, name), facts.execution(after, name)
+        if was is not None and is_now is not None and was != is_now:
+            yield difference("model", "execution", was, is_now, detail=name)
+    old_backend, new_backend = facts.backend(before), facts.backend(after)
+    if old_backend and new_backend and old_backend != new_backend:
+        yield difference("model", "backend", old_backend, new_backend)

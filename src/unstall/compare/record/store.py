@@ -1,0 +1,156 @@
+"""What a run was, as plain data: all that can make the next one differ, and how it went. Read from its journals and its folder.
+
+Every section is optional. A journal of an older version, a half one or none gives empty sections, never an error. Sections:
+
+run            name, script, command, began_at, ended_at, seconds, cause,
+               outcome (done, failed, stuck, interrupted, running, unknown)
+settings       of `unstall train`, by their names
+sources        files of the program by name, and small texts that its command line names: sha256, lines, text
+named_files    other files that its command line names: sha256, size_bytes
+environment    variables that can change a training
+versions       of Python, packages and drivers
+machine        cores, memory_bytes, cgroup_limit_bytes, hostname, kernel, limits, storage
+devices        cards before the start: name, total_bytes, free_bytes_before, foreign (pid, name, bytes)
+data           files, bytes, examples, image_px, boxes_per_image, largest, digest
+batch          size, shapes, dtypes, bytes, different_shapes
+model          name, class, parameters, layers (name, class, output_shape, parameters, activation_bytes), outputs, precision
+optimizer      class, learning_rate and other numbers; loss; jit_compile, run_eagerly, steps_per_execution
+loss           names, and the place of one's own
+input          kind, arguments (workers, threads that were asked for), stages
+figures        steps, step_s, parts, peaks, images_per_s, losses, curve, score, memory curve
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+from unstall.base.private_files import write_private
+from unstall.base.redact.environment import masked_command
+from unstall.base.redact.text import redact_json
+from unstall.compare.record import environment, metrics, model, outcome
+from unstall.compare.record import environment as surroundings
+from unstall.compare.record.journal_summary import Taken
+from unstall.journal.reader import JOURNAL_FILES, stream_folder
+from unstall.journal.run_folder import RunFolder
+
+VERSION = 2  # of the form; a kept record of another one is made anew
+LARGEST_SOURCES_BYTES = 64 * 2**20
+# A journal may be damaged, or of another version: one event of an odd form costs its section, not the record.
+ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
+
+
+def record_of(folder: RunFolder) -> dict[str, Any]:
+    """The whole record. That of a run that has ended is kept in its folder, and only read the next time."""
+    kept = _kept(folder)
+    record = kept if kept is not None else _made(folder)
+    here = {**record["run"], "name": folder.name, "path": str(folder.path)}  # it may have been moved since
+    return {**record, "run": here, **_copied(folder)}
+
+
+def keep(folder: RunFolder) -> None:
+    """Writes the record into the folder of a run that has ended. A full disk loses it, and it is made anew when asked for."""
+    plain = {"version": VERSION, "journal_bytes": _journal_bytes(folder), "record": _made(folder)}
+    aside = folder.record_path.with_name(f".{folder.record_path.name}.new")
+    try:
+        write_private(aside, redact_json(json.dumps(plain)))
+        aside.replace(folder.record_path)
+    except OSError:
+        return
+
+
+def _kept(folder: RunFolder) -> dict[str, Any] | None:
+    try:
+        plain = json.loads(redact_json(folder.record_path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):
+        return None
+    record = plain.get("record")
+    return record if isinstance(record, dict) and isinstance(record.get("run"), dict) else None
+
+
+def _journal_bytes(folder: RunFolder) -> int:
+    """By which a journal that has grown since is known."""
+    try:
+        return sum(path.stat().st_size for path in folder.path.glob(JOURNAL_FILES))
+    except OSError:
+        return -1
+
+
+def _made(folder: RunFolder) -> dict[str, Any]:
+    taken = _taken(folder)
+    batch = _or_empty(lambda: model.batch(taken), {})
+    sections: dict[str, Callable[[], Any]] = {
+        "run": lambda: outcome.run(folder, taken),
+        "settings": lambda: surroundings.settings(folder, taken),
+        "environment": lambda: surroundings.environment(taken),
+        "versions": lambda: surroundings.versions(taken),
+        "machine": lambda: surroundings.machine(taken),
+        "devices": lambda: surroundings.devices(taken),
+        "data": lambda: environment.data(taken),
+        "batch": lambda: batch,
+        "model": lambda: model.model(taken, batch),
+        "optimizer": lambda: model.optimizer(taken, surroundings.settings(folder, taken)),
+        "loss": lambda: model.losses(taken),
+        "input": lambda: surroundings.inputs(taken),
+        "figures": lambda: metrics.figures(taken, batch, score_of(folder)),
+    }
+    record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
+    record["run"]["command"] = masked_command(record["run"].get("command") or [])
+    return record
+
+
+def _taken(folder: RunFolder) -> Taken:
+    taken = Taken()
+    try:
+        for event in stream_folder(folder.path):
+            try:
+                taken.take(event)
+            except ODD:
+                continue
+    except ODD:  # its time is none: events after it cannot be put in order
+        pass
+    return taken
+
+
+def _or_empty(make: Callable[[], Any], empty: Any) -> Any:
+    try:
+        return make()
+    except ODD:
+        return empty
+
+
+def score_of(folder: RunFolder) -> dict[str, Any]:
+    """COCO's figures of the best weights, as a training of Unstall's own leaves them."""
+    try:
+        plain = json.loads(folder.score_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    found = plain.get("figures") if isinstance(plain, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _copied(folder: RunFolder) -> dict[str, Any]:
+    """The sections `sources` and `named_files`."""
+    plain = _read_sources(folder)
+    files, named = plain.get("files"), plain.get("named_files")
+    return {"sources": files if isinstance(files, dict) else {}, "named_files": named if isinstance(named, dict) else {}}
+
+
+def sources_of(folder: RunFolder) -> dict[str, Any]:
+    sources: dict[str, Any] = _copied(folder)["sources"]
+    return sources
+
+
+def _read_sources(folder: RunFolder) -> dict[str, Any]:
+    try:
+        if folder.sources_path.stat().st_size > LARGEST_SOURCES_BYTES:
+            return {}
+        with gzip.open(folder.sources_path) as file:
+            plain = json.loads(file.read(LARGEST_SOURCES_BYTES))
+    except (OSError, ValueError, EOFError):
+        return {}
+    return plain if isinstance(plain, dict) else {}

@@ -1,0 +1,1 @@
+"""The settings of the detectors, free of Keras."""

@@ -1,0 +1,106 @@
+"""What a detector's settings may be. Each check takes the settings and names of fields, and refuses by name, range and value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from unstall.base.errors import WrongInput
+
+LEAST_SIDE_PX = 32  # of an image: less than the stride of a backbone's last map is nothing to look at
+MOST_SIDE_PX = 8192
+SHARES = ("_iou", "_score", "_share")  # ends of names: each is one, whatever the detector
+
+
+def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
+    """Whole numbers from `least` to `most`, both included."""
+    wanted = f"a whole number of {least} or more" if most is None else f"a whole number from {least} to {most}"
+    for name in names:
+        value = getattr(settings, name)
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most)
+        _refuse_unless(fits, name, wanted, value)
+
+
+def share(settings: Any, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        _refuse_unless(_is_number(value) and 0 <= value <= 1, name, "a share, 0 to 1", value)
+
+
+def at_least(settings: Any, least: float, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        _refuse_unless(_is_number(value) and value >= least, name, f"{least:g} or more", value)
+
+
+def one_of(settings: Any, kind: Any, *names: str) -> None:
+    """One of the words of a `Literal`."""
+    words = get_args(kind)
+    for name in names:
+        value = getattr(settings, name)
+        _refuse_unless(value in words, name, f"one of {', '.join(words)}", repr(value))
+
+
+def flags(settings: Any, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        _refuse_unless(isinstance(value, bool), name, "True or False", repr(value))
+
+
+def positive(settings: Any, *names: str) -> None:
+    """A list, not empty, of numbers above 0; or a list of such lists."""
+    for name in names:
+        value = getattr(settings, name)
+        rows = value if _is_list(value) and value and all(_is_list(row) for row in value) else [value]
+        fits = all(_is_list(row) and row and all(_is_number(item) and item > 0 for item in row) for row in rows)
+        _refuse_unless(fits, name, "a list of one or more numbers above 0", value)
+
+
+def image_size(settings: Any) -> None:
+    """`image_px`: height and width, which need not be equal."""
+    value = settings.image_px
+    fits = _is_list(value) and len(value) == 2 and all(isinstance(side, int) for side in value)
+    fits = fits and all(LEAST_SIDE_PX <= side <= MOST_SIDE_PX for side in value)
+    _refuse_unless(
+        fits, "image_px", f"height and width in whole pixels, {LEAST_SIDE_PX} to {MOST_SIDE_PX} each, as in 640,640", value
+    )
+
+
+def of_kind(name: str, kind: str, value: Any) -> None:
+    """By the annotation of its field alone, as the source has it: what can be said before any framework is loaded."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "int":
+        _refuse_unless(is_whole, name, "a whole number", repr(value))
+    elif kind == "float":
+        _refuse_unless(_is_number(value), name, "a number", repr(value))
+        if name.endswith(SHARES):
+            _refuse_unless(0 <= value <= 1, name, "a share, 0 to 1", value)
+    elif kind == "bool":
+        _refuse_unless(isinstance(value, bool), name, "true or false", repr(value))
+    elif kind.startswith("tuple"):
+        _refuse_unless(_is_list(value), name, "a list, as in [1.0, 2.0]", repr(value))
+
+
+def as_many(settings: Any, count: int, why: str, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        _refuse_unless(_is_list(value) and len(value) == count, name, f"{count} entries ({why})", value)
+
+
+def ordered(settings: Any, lower: str, upper: str) -> None:
+    low, high = getattr(settings, lower), getattr(settings, upper)
+    _refuse_unless(low <= high, lower, f"no more than {upper} ({high})", low)
+
+
+def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:
+    if not fits:
+        raise WrongInput(f"{name}: expected {wanted}. Received: {value}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)

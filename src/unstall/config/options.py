@@ -1,0 +1,152 @@
+"""The options of `unstall train`, `preflight` and `sweep`: one for each setting, made from `settings.py`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import click
+
+from unstall.base.errors import WrongInput
+from unstall.config import settings, toml_file
+from unstall.config.aliases import as_option, ours
+from unstall.config.sources import OF_RECIPES
+from unstall.config.toml_file import CONFIG
+
+CONFIG_HELP = f"Settings file (TOML); `unstall init` writes one. Options override it. Defaults to ./{CONFIG} if that exists."
+
+
+def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `--config`, `--no-config` and an option for each setting. They arrive as keywords by those names, None if
+    not given. `config_used` says which file is meant."""
+    for name in reversed(settings.names()):
+        function = _option(name)(function)
+    function = click.option("--no-config", is_flag=True, help=f"Ignore ./{CONFIG}.")(function)
+    return click.option("--config", metavar="FILE", help=CONFIG_HELP)(function)
+
+
+def config_used(config: str | None, no_config: bool) -> str | None:
+    """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else."""
+    if config is not None and no_config:
+        raise WrongInput("--no-config: expected without --config, which names a settings file.")
+    if config is not None or no_config or not is_config_here():
+        return config
+    click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
+    return CONFIG
+
+
+def is_config_here() -> bool:
+    return Path(CONFIG).is_file()
+
+
+def given(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The settings among a command's keywords that were given, in their own types."""
+    values = {}
+    for name in settings.names():
+        said = keywords[name]
+        if said is None or (name == "detector" and not said):
+            continue
+        try:
+            values[name] = settings.checked(name, _parsed(name, said))
+        except WrongInput as wrong:
+            raise WrongInput(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
+    return values
+
+
+class ByGroups(click.Command):
+    """Help with the settings under the headings that `settings.py` has; an option that is another trainer's is told by its name
+    here."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            meant = ours(error.option_name.lstrip("-"), ())
+            if not meant:  # click has found the nearest options
+                raise
+            said = f"No such option '{error.option_name}'. Did you mean '{as_option(meant)}'?"
+            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}
+        own = [row for name, row in rows.items() if name not in settings.names()]
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+        for heading, names in toml_file.groups().items():
+            with formatter.section(f"Settings: {heading}"):
+                formatter.write_dl([rows[name] for name in names])
+
+
+def _option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    kind, _ = settings.kind_of(name)
+    dashed = name.replace("_", "-")
+    if kind is bool:
+        return click.option(f"--{dashed}/--no-{dashed}", name, default=None, help=_help(name))
+    if name == "detector":
+        return click.option(f"--{dashed}", name, multiple=True, metavar="NAME=VALUE", help=_help(name))
+    return click.option(f"--{dashed}", name, metavar=_metavar(name, kind), help=_help(name))
+
+
+def _metavar(name: str, kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if get_origin(kind) is tuple:
+        return "A,B,…"
+    if kind is str:
+        return "TEXT" if name in {"model", "format"} else "PATH"
+    return "BYTES" if name.endswith("_bytes") else "N" if kind is int else "X"
+
+
+def _help(name: str) -> str:
+    """What it means, and what holds where nobody says it."""
+    if name in OF_RECIPES:
+        return f"{toml_file.meaning(name)} [the model's recipe]"
+    usual = toml_file.default(name)
+    shown = ",".join(map(str, usual)) if isinstance(usual, tuple) else "" if usual is None or usual == {} else str(usual)
+    if isinstance(usual, bool) or not shown:
+        return toml_file.meaning(name)
+    return f"{toml_file.meaning(name)} [{shown}]"
+
+
+def _parsed(name: str, said: Any) -> Any:
+    """What was typed, as a value of the setting's kind. What is of no such kind stays text, and is refused as that."""
+    kind, _ = settings.kind_of(name)
+    if name == "detector":
+        return _pairs(said)
+    if get_origin(kind) is tuple:
+        parts = [part.strip() for part in said.split(",") if part.strip()]
+        return [_number(part, get_args(kind)[0]) for part in parts]
+    if isinstance(said, str) and kind in {int, float}:
+        return toml_file.in_bytes(name, said) if name.endswith("_bytes") else _number(said, kind)
+    return said
+
+
+def _number(text: str, kind: type) -> Any:
+    if kind not in {int, float}:
+        return text
+    for wanted in (int, float):
+        try:
+            return wanted(text.replace("_", ""))
+        except ValueError:
+            continue
+    return text
+
+
+def _pairs(said: Sequence[str]) -> dict[str, Any]:
+    """`image_px=640,640`, `width=32`, `remat=true`; a value may also be written as TOML has it."""
+    values = {}
+    for pair in said:
+        name, equals, written = pair.partition("=")
+        if not equals or not name.strip():
+            raise WrongInput(f"expected NAME=VALUE, as in image_px=640,640. Received: {pair!r}")
+        values[name.strip()] = _value(written.strip())
+    return values
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return [_value(part.strip()) for part in text.split(",")] if "," in text else text

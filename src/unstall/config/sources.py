@@ -1,0 +1,183 @@
+"""Where settings come from: what holds without them < the recipe of the model < a settings file < options. Later ones win.
+
+Nothing heavy is loaded: what is wrong is refused at once, before any framework starts.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.config import toml_file
+from unstall.config.aliases import ours
+from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.storage.urls import located, parts_of, refuse_unset
+
+PATHS = ("data", "labels", "validation", "weights", "cache_folder")
+OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
+SAME_IN_RECIPES = ("optimizer", "rate", "batch_size", "epochs", "warm_up_steps", "weight_decay", "clip_norm")
+OF_RECIPES = (*SAME_IN_RECIPES, "schedule", "average_decay")  # that every one of them says
+# The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
+OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
+# What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
+CHANGEABLE = (
+    "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
+    "workers", "evaluate_every_epochs", "stop_after_epochs", "input_threads", "ahead_bytes", "cache_bytes", "cache_folder",
+    "most_bad_share", "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "tensorboard", "most_repairs",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Resolved:
+    settings: Settings
+    sources: Mapping[str, str]  # each name to where its value came from: '', 'recipe', 'unstall.toml:12', '--epochs'
+
+    def as_plain(self) -> dict[str, Any]:
+        values = as_plain(self.settings)
+        return {"settings": values, "sources": {name: self.sources.get(name, "") or "default" for name in values}}
+
+
+def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
+    """`options` are those that were given, by the names of settings."""
+    in_file, places = toml_file.read(file) if file else ({}, {})
+    in_file = {name: _absolute(name, value, located(file or ".").resolve().parent) for name, value in in_file.items()}
+    given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
+    model = given.get("model", in_file.get("model", Settings.model))
+    is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
+    layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
+        (
+            {**recipe_of(model, given.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
+            lambda name: f"recipe of {model}",
+        ),
+        (in_file, lambda name: places[name]),
+        (given, lambda name: f"--{name.partition('.')[0].replace('_', '-')}"),
+    ]
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for layer, place in layers:
+        for name, value in layer.items():
+            values[name] = {**values.get(name, {}), **value} if isinstance(value, Mapping) else value
+            sources[name] = place(name)
+            if isinstance(value, Mapping):
+                sources |= {f"{name}.{inner}": place(f"{name}.{inner}") for inner in value}
+    resolved = Resolved(with_backend(from_plain(values)), sources)
+    refuse_unfit(resolved.settings, {name: place for name, place in sources.items() if name in places})
+    return resolved
+
+
+def with_backend(settings: Settings) -> Settings:
+    """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
+    from unstall.training.distributed.backend import backend_for
+
+    return changed(settings, {"backend": backend_for(settings.backend, settings.workers)})
+
+
+def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
+    """What trains this detector well, by the names of settings. A model that is not there is refused.
+
+    The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
+    """
+    from unstall.config import recipes
+    from unstall.detectors import family_of
+
+    family_of(model)
+    recipe = recipes.recipe_of(model)
+    values = {name: getattr(recipe, name) for name in SAME_IN_RECIPES}
+    values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
+    if recipe.drops_at:
+        values["rate_drops_at_epochs"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)
+    return values
+
+
+def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Names within values that need no framework to be judged: of the model, its settings, the format. `places` are those in a
+    file."""
+    from unstall.data.formats import format_names
+    from unstall.detectors import family_of, pages
+
+    def at(name: str) -> str:
+        return f"{places[name]}: " if name in places else ""
+
+    kinds = {each.name: each.kind for each in pages.settings(family_of(settings.model))}
+    for name, value in settings.detector.items():
+        try:
+            _refuse_of_detector(settings.model, name, value, kinds)
+        except WrongInput as wrong:
+            raise WrongInput(f"{at(f'detector.{name}')}detector: {wrong}") from None
+    for name in settings.augment:
+        if name not in augment_names():
+            meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
+            raise WrongInput(f"{at('augment')}augment: there is no '{name}'.{meant}")
+    if settings.format is not None and settings.format not in format_names():
+        expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
+        raise WrongInput(f"{at('format')}format: {expected}")
+
+
+def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, str]) -> None:
+    from unstall.config.detectors import ranges
+
+    known = [each for each in kinds if each not in {"classes", *OWN_OF_THE_RUN}]
+    if name == "classes":
+        raise WrongInput("'classes' are counted in the data; they cannot be set.")
+    if name in OWN_OF_THE_RUN:
+        raise WrongInput(f"'{name}' is a setting of the run. Write: --{name}")
+    if name not in known:
+        raise WrongInput(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
+    if name == "image_px":
+        ranges.image_size(SimpleNamespace(image_px=value))
+    ranges.of_kind(name, kinds[name], value)
+
+
+@cache
+def augment_names() -> list[str]:
+    """The keys of `NAMED` in data/augment/names.py, read without loading it: that would load NumPy."""
+    tree = ast.parse((Path(__file__).parents[1] / "data" / "augment" / "names.py").read_text(encoding="utf-8"))
+    (named,) = (node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMED")
+    assert isinstance(named, ast.Dict)
+    return [ast.literal_eval(key) for key in named.keys if key is not None]
+
+
+def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
+    """The settings of a run that goes on, with what was asked to be other."""
+    now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
+    values = as_plain(before)
+    wanted = as_plain(from_plain({**values, **now}))
+    for name in now:
+        if name not in CHANGEABLE and wanted[name] != values[name]:
+            raise WrongInput(
+                f"--{name.replace('_', '-')}: a run that goes on keeps its {name} ({values[name]!r}). Expected one of "
+                f"{', '.join(CHANGEABLE)}. For another {name}, begin a new run, with --weights of this one if you like."
+            )
+    return with_backend(from_plain(wanted))
+
+
+def nearest(name: str, known: list[str]) -> str:
+    meant = ours(name, known).removeprefix("detector.")
+    near = meant if meant in known else next(iter(difflib.get_close_matches(name, known, n=1)), "")
+    return f" Did you mean '{near}'?" if near else ""
+
+
+def _absolute(name: str, value: Any, folder: Path) -> Any:
+    """A path is meant from where it is written: the file's folder, or where one stands. A run may go on elsewhere.
+
+    A variable that is not set stays as it is written, so that it can be named; in a place in a bucket it is refused at once.
+    """
+    if name not in PATHS or not isinstance(value, str):
+        return value
+    expanded = os.path.expandvars(os.path.expanduser(value))  # noqa: PTH111 (with the variables, as one)
+    if not expanded or expanded.startswith("$"):
+        return expanded
+    if "://" in expanded:
+        refuse_unset(expanded)
+        parts_of(expanded)
+        return expanded
+    whole = folder / expanded
+    return str(whole.resolve() if ".." in whole.parts else whole)  # resolved only then: a link's own name is the user's

@@ -1,0 +1,235 @@
+"""A settings file: TOML with the names of `settings.py`, each error with its file and line. `unstall init` writes one.
+
+model = "retinanet_resnet50_fpn_v2"
+epochs = 12
+cache_bytes = "2GiB"
+
+[detector]
+image_px = [640, 960]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from unstall.base.errors import WrongInput
+from unstall.config import settings
+from unstall.storage import located
+
+UNITS = {
+    "": 1,
+    "b": 1,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+}
+CONFIG = "unstall.toml"  # as `unstall init` writes it; taken from the current folder where no other is named
+MOST_BYTES = 2**20  # of a settings file
+OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a job runs is no setting of a training
+
+
+# --- reading ---
+
+
+def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
+    has a place of its own, as 'detector.image_px'."""
+    path = located(path)
+    text, stored = _stored(path)
+    stored.pop(OF_THE_CLOUD, None)
+    places = {name: f"{path}:{_line_of(name, text)}" for name in stored}
+    values = {}
+    for name, value in stored.items():
+        settings.refuse_unknown(name, f"{places[name]}: ")
+        try:
+            values[name] = settings.checked(name, in_bytes(name, value))
+        except WrongInput as wrong:
+            raise WrongInput(f"{places[name]}: {wrong}") from None
+        if isinstance(value, dict):
+            places |= {f"{name}.{inner}": f"{path}:{_line_within(name, inner, text)}" for inner in value}
+    return values, places
+
+
+def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
+    """The table [cloud], empty where there is none; and where it stands."""
+    path = located(path)
+    text, stored = _stored(path)
+    place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
+    table = stored.get(OF_THE_CLOUD, {})
+    if not isinstance(table, dict):
+        raise WrongInput(f"{place}: {OF_THE_CLOUD}: expected a table of names and values. Received: {table!r}")
+    return table, place
+
+
+def _stored(path: Path) -> tuple[str, dict[str, Any]]:
+    text = _text_of(path)
+    try:
+        return text, tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise WrongInput(_of_toml(path, text, error)) from None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise WrongInput(f"'{path}' is no settings file: expected at most {MOST_BYTES:,} bytes of TOML.")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WrongInput(f"Cannot read the settings file '{path}': {error.strerror}. `unstall init DATA` writes one.") from None
+    except UnicodeDecodeError:
+        raise WrongInput(f"'{path}' is no settings file: expected text in UTF-8.") from None
+
+
+def _of_toml(path: Path, text: str, error: Exception) -> str:
+    """'unstall.toml:7: Invalid value: epochs = twelve'. At the end of the file Python names no line."""
+    said = re.match(r"(?P<what>.*?) \(at line (?P<line>\d+), column \d+\)", str(error))
+    lines = text.splitlines() or [""]
+    number = int(said["line"]) if said else len(lines)
+    what = said["what"] if said else str(error).removesuffix(" (at end of document)")
+    return f"{path}:{number}: this is not TOML: {what}. Received: {lines[min(number, len(lines)) - 1].strip()[:100]}"
+
+
+def _line_of(name: str, text: str, otherwise: int = 1) -> int:
+    """Where a setting of this name, or its table, begins."""
+    begins = re.compile(rf"""\s*(\[\s*)?["']?{re.escape(name)}["']?\s*[=.\]]""")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if begins.match(line)), otherwise)
+
+
+def _line_within(table: str, name: str, text: str) -> int:
+    """Where a name of a table stands: as table.name, below its heading, or in one line with it."""
+    dotted = re.compile(rf"""\s*["']?{re.escape(table)}["']?\s*\.\s*["']?{re.escape(name)}["']?\s*=""")
+    lines = text.splitlines()
+    first = _line_of(table, text)
+    below = first + _line_of(name, "\n".join(lines[first:]), 0)
+    return next((number for number, line in enumerate(lines, 1) if dotted.match(line)), below)
+
+
+def in_bytes(name: str, value: Any) -> Any:
+    """'2GiB' for a setting that is counted in bytes; anything else as it is."""
+    if not name.endswith("_bytes") or not isinstance(value, str):
+        return value
+    written = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([a-z]*)\s*", value.lower())
+    if written is None or written[2] not in UNITS:
+        raise WrongInput(f"{name}: expected a number of bytes, as in 2GiB, 256MiB or 1000000. Received: {value!r}")
+    return int(float(written[1]) * UNITS[written[2]])
+
+
+# --- what the settings are, as the code has them ---
+
+
+@cache
+def groups() -> dict[str, tuple[str, ...]]:
+    """The names of settings under the headings that the comments of the code make."""
+    found: dict[str, list[str]] = {}
+    for line in inspect.getsource(settings.Settings).splitlines():
+        if heading := re.fullmatch(r"    # (.+)", line):
+            found[heading[1]] = []
+        elif (begins := re.match(r"    (\w+): .* = ", line)) and found:
+            found[list(found)[-1]].append(begins[1])
+    return {heading: tuple(names) for heading, names in found.items()}
+
+
+def meaning(name: str) -> str:
+    return str(_field(name).metadata["meaning"])
+
+
+def default(name: str) -> Any:
+    return getattr(settings.Settings(), name)
+
+
+def allowed(name: str) -> str:
+    """'1 to 65536', 'sgd or adamw'; empty where anything of the kind is."""
+    kind, _ = settings.kind_of(name)
+    if get_origin(kind) is Literal:
+        return ", ".join(get_args(kind))
+    least, most = _field(name).metadata.get("least"), _field(name).metadata.get("most")
+    if least is not None and most is not None:
+        return f"{least:,} to {most:,}"
+    return f"{least:,} or more" if least is not None else ""
+
+
+def _field(name: str) -> dataclasses.Field[Any]:
+    return next(each for each in dataclasses.fields(settings.Settings) if each.name == name)
+
+
+# --- writing ---
+
+
+def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
+    """A file with every setting: those chosen as they are, the others with what holds without them, as comments."""
+    usual = {**settings.as_plain(settings.Settings()), **(recipe or {})}
+    lines = [_comment(line) for line in head.splitlines()]
+    tables = []
+    for heading, names in groups().items():
+        lines += ["", f"# --- {heading} ---"]
+        for name in names:
+            if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
+                tables += [
+                    "",
+                    f"# {meaning(name)}",
+                    *_reason(name, why),
+                    *_table(name, chosen.get(name), why, _image_px(str(chosen.get("model") or usual["model"]))),
+                ]
+                continue
+            lines += ["", *_setting(name, chosen, why, usual[name])]
+    return "\n".join([*lines, *tables]) + "\n"
+
+
+_PLAIN = {bool, int, float, str}
+
+
+def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str], usual: Any) -> list[str]:
+    bounds = f" ({allowed(name)})" if allowed(name) else ""
+    lines = [f"# {meaning(name)}{bounds}", *_reason(name, why)]
+    if chosen.get(name) is not None:
+        return [*lines, f"{name} = {as_toml(chosen[name])}"]
+    return [*lines, f"# {name} = {as_toml(usual) if usual is not None else _of_none(name)}"]
+
+
+def _reason(name: str, why: Mapping[str, str]) -> list[str]:
+    return [_comment(f"here: {why[name]}")] if name in why else []
+
+
+def _comment(text: str) -> str:
+    """On one line, of characters that TOML allows there: a reason may quote what a stranger wrote."""
+    return "# " + "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text).rstrip()
+
+
+def _of_none(name: str) -> str:
+    """What could stand there where there is nothing."""
+    return '""' if settings.kind_of(name)[0] is str else "1"
+
+
+def _image_px(model: str) -> list[int]:
+    """As it is published."""
+    from unstall.detectors import pages
+
+    return list(pages.image_px(model))
+
+
+def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_px: list[int]) -> list[str]:
+    rows = [
+        line for key, value in (values or {}).items() for line in (*_reason(f"{name}.{key}", why), f"{key} = {as_toml(value)}")
+    ]
+    return [f"[{name}]", *rows] if rows else [f"# [{name}]", f"# image_px = {as_toml(image_px)}"]
+
+
+def as_toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(as_toml(each) for each in value)}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON may hold, and TOML may not

@@ -1,0 +1,203 @@
+"""A corrected copy of a data set: each problem proposes what would put its findings right, and it is done on a copy.
+
+It goes in rounds. In each, an example is changed by one problem at most, those of whole images first; then what has become of
+the data is examined anew, until nothing is left that can be mended. So a box that is inside out and too wide is first turned,
+then cut.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress
+from unstall.data.check.context import Checked, ImageFacts
+from unstall.data.check.fixes import Mending
+from unstall.data.check.images import look_at_bytes
+from unstall.data.check.runner import Report, examine, finding_as_plain, problem_module, problem_names
+from unstall.data.example import DataSet, Example, Finding, ImageSource
+from unstall.data.formats import format_module
+from unstall.journal.writer import finite
+
+MOST_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
+
+
+@dataclass
+class Mended:
+    """The corrected data set, what was changed, and what was left as it was."""
+
+    data: DataSet
+    changes: list[tuple[Finding, str]] = field(default_factory=list)
+    left: dict[str, list[Finding]] = field(default_factory=dict)
+
+
+def refuse_unsafe(source: Path, target: Path) -> None:
+    """The original is never touched."""
+    inside, of = target.resolve(), source.resolve()
+    folder = of if of.is_dir() else of.parent
+    if inside == folder or folder in inside.parents:
+        raise WrongInput(
+            f"Expected a folder outside the data set for the corrected copy. Received: '{target}', which lies in '{folder}'."
+        )
+    if inside in folder.parents:
+        raise WrongInput(f"Expected a folder of its own for the corrected copy. Received: '{target}', which holds the data set.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise WrongInput(
+            f"Expected an empty folder, or none yet, for the corrected copy. Received: '{target}', which is not empty."
+        )
+
+
+def mend(report: Report, scratch: Path) -> Mended:
+    """`scratch` takes images that are encoded anew; it must live until the copy has been written."""
+    checked, mended = report.checked, Mended(report.checked.data)
+    found = report.found
+    for turn in range(MOST_ROUNDS):
+        proposals = _one_for_each_example(checked, found)
+        if not proposals:
+            break
+        mended.changes += [(mending.finding, mending.what) for mending in proposals]
+        checked = _applied(checked, proposals, scratch, turn)
+        found = examine(checked, problem_names())
+    mended.data = checked.data
+    mended.left = {problem: findings for problem, findings in report.found.items() if not _can_mend(problem)}
+    changed = {finding.problem for finding, _ in mended.changes}
+    reported = {finding.problem for finding in report.checked.data.findings}  # by the reader: no longer there to be examined
+    mended.left |= {problem: report.found[problem] for problem in reported - changed if problem in report.found}
+    for problem, findings in found.items():
+        mended.left.setdefault(problem, findings)
+    return mended
+
+
+def _can_mend(problem: str) -> bool:
+    return hasattr(problem_module(problem), "mend")
+
+
+def _one_for_each_example(checked: Checked, found: dict[str, list[Finding]]) -> list[Mending]:
+    """Those of whole images first. Several boxes of an image may be mended at once, by the same problem."""
+    proposed: list[Mending] = []
+    for problem, findings in found.items():
+        if _can_mend(problem):
+            propose: Callable[[Checked, list[Finding]], list[Mending]] = problem_module(problem).mend
+            proposed += propose(checked, findings)
+    proposed.sort(key=_of_one_box)
+    taken: dict[int, str] = {}
+    result = []
+    for mending in proposed:
+        if mending.row is None or taken.setdefault(mending.row, mending.finding.problem) == mending.finding.problem:
+            result.append(mending)
+    return result
+
+
+def _of_one_box(mending: Mending) -> int:
+    return 0 if mending.leaves_out_image else 1 if mending.box is None and mending.leaves_out_box is None else 2
+
+
+def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: int) -> Checked:
+    by_row: dict[int, list[Mending]] = {}
+    for mending in proposals:
+        if mending.row is not None:
+            by_row.setdefault(mending.row, []).append(mending)
+    examples: list[Example] = []
+    facts: dict[int, ImageFacts] = {}
+    for row, example in enumerate(checked.data.examples):
+        mendings = by_row.get(row, [])
+        if any(mending.leaves_out_image for mending in mendings):
+            continue
+        known = checked.images.get(row)
+        for mending in mendings:
+            example = _changed(example, mending)  # noqa: PLW2901
+            if mending.image is not None:
+                known = look_at_bytes(mending.image)
+                path = scratch / f"{turn}_{row}{Path(example.name).suffix}"
+                path.write_bytes(mending.image)
+                example = replace(example, image=ImageSource(path))  # noqa: PLW2901
+        gone = [mending.leaves_out_box for mending in mendings if mending.leaves_out_box is not None]
+        if known is not None:
+            facts[len(examples)] = known
+        examples.append(_without(example, gone) if gone else example)
+    # What the reader found belongs to the files of the original.
+    return Checked(replace(checked.data, examples=examples, findings=()), facts)
+
+
+def _changed(example: Example, mending: Mending) -> Example:
+    if mending.boxes is not None:
+        example = replace(example, boxes=mending.boxes, areas=None)
+    if mending.box is not None:
+        boxes, areas = example.boxes.copy(), None if example.areas is None else example.areas.copy()
+        boxes[mending.box[0]] = mending.box[1]
+        if areas is not None:
+            areas[mending.box[0]] = np.nan
+        example = replace(example, boxes=boxes, areas=areas)
+    if mending.size is not None:
+        example = replace(example, width=mending.size[0], height=mending.size[1])
+    return replace(example, name=mending.name) if mending.name is not None else example
+
+
+def _without(example: Example, gone: list[int]) -> Example:
+    keep = np.ones(example.count, bool)
+    keep[gone] = False
+    return replace(
+        example,
+        boxes=example.boxes[keep],
+        classes=example.classes[keep],
+        crowd=example.crowd[keep],
+        difficult=example.difficult[keep],
+        truncated=example.truncated[keep],
+        box_lines=None if example.box_lines is None else example.box_lines[keep],
+        outlines=None if example.outlines is None else example.outlines[keep],
+        keypoints=None if example.keypoints is None else example.keypoints[keep],
+        areas=None if example.areas is None else example.areas[keep],
+    )
+
+
+# --- the list of what was changed ---
+
+
+def changes_as_plain(mended: Mended, target: Path) -> dict[str, Any]:
+    return {
+        "copy": str(target),
+        "changes": [
+            {"problem": finding.problem, "change": what, **finding_as_plain(finding)} for finding, what in mended.changes
+        ],
+        "left_as_it_was": [
+            {"problem": problem, "count": len(findings), "findings": [finding_as_plain(finding) for finding in findings]}
+            for problem, findings in mended.left.items()
+        ],
+    }
+
+
+def changes_as_text(mended: Mended) -> str:
+    lines = [f"{len(mended.changes):,} changes", ""]
+    lines += [f"{finding.origin} [{finding.problem}] {what}. {finding.message}" for finding, what in mended.changes]
+    if mended.left:
+        lines += ["", "Left as it was:", ""]
+        lines += [
+            f"{finding.origin} [{finding.problem}] {finding.message}" for all_of in mended.left.values() for finding in all_of
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def write_copy(report: Report, target: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """The corrected copy in the data set's own format, with `changes.json` and `changes.txt` beside it."""
+    original = report.checked.data
+    refuse_unsafe(original.path, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
+            mended = mend(report, Path(scratch))
+            target.mkdir(exist_ok=True)
+            lost = format_module(original.format).write(mended.data, target, progress=progress)
+        told = changes_as_plain(mended, target)
+        told["not_held_by_the_format"] = dict(lost)
+        (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
+        (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise WrongInput(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
+    return told

@@ -1,0 +1,106 @@
+"""Images encoded anew for a mended copy: in RGB, in 8 bits, upright. PNG stays PNG; all else becomes a JPEG of quality 95."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from unstall.data.check.context import Checked
+from unstall.data.check.fixes import Mending
+from unstall.data.check.images import exif_of
+from unstall.data.example import Finding
+from unstall.data.io.image import jpeg
+
+QUALITY = 95
+_ORIENTATION = 0x0112
+_ON_SIDE = 5  # EXIF orientations from here on change width and height
+
+
+def as_rgb(checked: Checked, found: Iterable[Finding], what: str) -> list[Mending]:
+    return [_anew(checked, finding, _opened(checked, finding).convert("RGB"), what) for finding in found]
+
+
+def as_8_bit(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+    result = []
+    for finding in found:
+        image = _opened(checked, finding)
+        if image.mode.startswith("I"):  # Pillow reads 16 bits of grey as they are, and has made 8 of colours already
+            image = _from_array((np.asarray(image).astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8))
+        result.append(_anew(checked, finding, image, "converted from 16 to 8 bits: the high byte is kept"))
+    return result
+
+
+def upright(checked: Checked, finding: Finding, row: int) -> Mending:
+    """The image turned as its EXIF says, and the note dropped: the boxes belong to this one."""
+    from PIL import ImageOps
+
+    image = ImageOps.exif_transpose(_opened(checked, finding))
+    mending = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
+    facts = checked.images[row]
+    size = (facts.height, facts.width) if facts.orientation >= _ON_SIDE else (facts.width, facts.height)
+    return Mending(finding, mending.what, row, image=mending.image, name=mending.name, size=size)
+
+
+def without_turn(checked: Checked, finding: Finding, row: int) -> Mending | None:
+    """The note dropped and the image left as it is, to the byte where it is a JPEG: the boxes belong to that."""
+    source = checked.data.examples[row].image
+    data = source.read() if source is not None else b""
+    what = "the note in its EXIF is dropped and the image left as it is stored: its boxes fit that"
+    part = exif_of(data)
+    if checked.images[row].kind == "jpeg" and part is not None:
+        return Mending(finding, what, row, image=data[: part[0]] + data[part[1] :])
+    return _anew(checked, finding, _opened(checked, finding), what)
+
+
+def with_end_mark(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+    """The same bytes, and the mark."""
+    what = "the end mark FF D9 is added"
+    return [Mending(finding, what, checked.rows[finding.example], image=_whole_bytes(checked, finding)) for finding in found]
+
+
+def _opened(checked: Checked, finding: Finding) -> Any:
+    from PIL import Image
+
+    return Image.open(io.BytesIO(_whole_bytes(checked, finding)))
+
+
+def _whole_bytes(checked: Checked, finding: Finding) -> bytes:
+    """With the end mark, where that alone was missing: Pillow refuses such a JPEG."""
+    row = checked.rows[finding.example]
+    source = checked.data.examples[row].image
+    assert source is not None, "an image that was looked at is there"
+    data = source.read()
+    return (jpeg.with_end_mark(data) or data) if checked.images[row].lacks_end_mark else data
+
+
+def _from_array(array: Any) -> Any:
+    from PIL import Image
+
+    return Image.fromarray(array)
+
+
+def _anew(checked: Checked, finding: Finding, image: Any, what: str) -> Mending:
+    row = checked.rows[finding.example]
+    out = io.BytesIO()
+    stays_png = checked.images[row].kind in {"png", "tiff"}
+    if stays_png:
+        _without_notes(image).save(out, "PNG")
+    else:
+        _without_notes(image.convert("RGB") if image.mode not in {"RGB", "L"} else image).save(
+            out, "JPEG", quality=QUALITY, subsampling=0
+        )
+    path = PurePosixPath(finding.example)
+    endings = (".png",) if stays_png else (".jpg", ".jpeg")
+    name = None if path.suffix.lower() in endings or not path.suffix else str(path.with_suffix(endings[0]))
+    return Mending(finding, what, row, image=out.getvalue(), name=name)
+
+
+def _without_notes(image: Any) -> Any:
+    """Pillow carries EXIF over into what it saves; an orientation must not turn the new image again."""
+    image = image.copy()
+    image.info.pop("exif", None)
+    return image

@@ -1,0 +1,57 @@
+"""The boxes of an image have x and y swapped.
+
+What it is
+----------
+The file has (top, left, bottom, right) where (left, top, right, bottom) is expected, as TensorFlow and NumPy order them.
+
+What it does to a training
+--------------------------
+In square images nothing looks wrong and every box is mirrored along the diagonal. In others some boxes lie outside. The
+detector learns boxes that hold something else.
+
+How we know
+-----------
+All boxes of the image fit once x and y change places, while at least one reaches out as it stands; and this
+explains most of the boxes of the data set that lie outside, three at least. One alone may be just outside.
+
+When this is wrong
+------------------
+If the boxes belong to another image that stands upright where this one lies.
+
+What to do
+----------
+Swap them in all images of the same origin, those too in which it cannot be seen. `--fix` swaps where it was seen, in a copy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unstall.data.check.context import Checked, Severity, shown
+from unstall.data.check.fixes import Mending, box_of
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    table = checked.table
+    return [
+        checked.box_finding(
+            "box_axes_swapped",
+            index,
+            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {shown(table.boxes[index])};"
+            " with x and y swapped, all boxes of this image fit.",
+        )
+        for index in np.flatnonzero(checked.fits.swapped)
+    ]
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    result = []
+    for finding in found:
+        box = box_of(checked, finding)
+        if box is not None and finding.box is not None:
+            swapped = (float(box[1]), float(box[0]), float(box[3]), float(box[2]))
+            result.append(Mending(finding, "x and y are swapped", checked.rows[finding.example], box=(finding.box, swapped)))
+    return result

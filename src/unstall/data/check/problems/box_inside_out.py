@@ -1,0 +1,58 @@
+"""A box is inside out: its right edge lies left of the left one, or its bottom above the top.
+
+What it is
+----------
+The corners of the box were written in another order than the format has them, or its width or height is negative: drawn from
+the bottom right to the top left, and exported as drawn.
+
+What it does to a training
+--------------------------
+The logarithm of a negative width is NaN, and then so is the loss and every weight. Where widths are clamped, the box has no
+area and is never matched; torchvision stops with an error.
+
+How we know
+-----------
+Left is not below right, or top not below bottom, and they are not equal.
+
+When this is wrong
+------------------
+Never, in a format that says which corner is which.
+
+What to do
+----------
+Swap the corners: `--fix` does, in a copy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unstall.data.check.context import Checked, Severity, shown
+from unstall.data.check.fixes import Mending, box_of
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    boxes = checked.table.boxes
+    wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
+    return [
+        checked.box_finding(
+            "box_inside_out",
+            index,
+            f"Expected left < right and top < bottom. Received: {shown(boxes[index])} (left, top, right, bottom).",
+        )
+        for index in np.flatnonzero(wrong)
+    ]
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    result = []
+    for finding in found:
+        box = box_of(checked, finding)
+        if box is not None and finding.box is not None:
+            across, down = sorted((float(box[0]), float(box[2]))), sorted((float(box[1]), float(box[3])))
+            corners = (across[0], down[0], across[1], down[1])
+            result.append(Mending(finding, "the corners are swapped", checked.rows[finding.example], box=(finding.box, corners)))
+    return result

@@ -1,0 +1,45 @@
+"""A box has a coordinate that is no number: NaN or infinite.
+
+What it is
+----------
+Somewhere on the way a division by 0, an empty cell of a table or a failed tracking has become a coordinate.
+
+What it does to a training
+--------------------------
+One NaN in one box makes the loss of its batch NaN, and then every weight. The run goes on and has learned nothing from there
+on.
+
+How we know
+-----------
+Each coordinate is looked at.
+
+When this is wrong
+------------------
+Never.
+
+What to do
+----------
+Remove the box, and look where it came from: `--fix` leaves it out, in a copy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unstall.data.check.context import Checked, Severity, shown
+from unstall.data.check.fixes import Mending, leave_out_boxes
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    boxes = checked.table.boxes
+    return [
+        checked.box_finding("box_not_finite", index, f"Expected four numbers. Received: {shown(boxes[index])}.")
+        for index in np.flatnonzero(~checked.fits.finite)
+    ]
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return leave_out_boxes(checked, found, "it has coordinates that are no numbers")

@@ -1,0 +1,39 @@
+"""A box has a class number that the data set does not have.
+
+What it is
+----------
+The class of a box is a number below 0, or not below the number of classes.
+
+What it does to a training
+--------------------------
+TensorFlow on a CPU stops with an error; on a GPU the loss becomes NaN, or the memory of a neighbour is read; JAX clamps it in
+silence to the last class.
+
+How we know
+-----------
+While reading: the number against the list of classes, the label map or the categories.
+
+When this is wrong
+------------------
+If the list of classes that was found is not the one that belongs to these annotations.
+
+What to do
+----------
+Number the classes from 0 (YOLO) or as the label map says. Often the list lacks its last names. `--fix` leaves such boxes out.
+"""
+
+from __future__ import annotations
+
+from unstall.data.check.context import Checked, Severity
+from unstall.data.check.fixes import Mending, leave_out_unknown_classes
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("class_out_of_range")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return leave_out_unknown_classes(checked, found, "its class number is none of the data set's")

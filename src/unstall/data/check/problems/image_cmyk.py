@@ -1,0 +1,44 @@
+"""An image is made for print: it holds cyan, magenta, yellow and black.
+
+What it is
+----------
+A JPEG with four channels, as picture editors and agencies save for print.
+
+What it does to a training
+--------------------------
+Decoders turn it into RGB in different ways, or not at all. Many such files hold their values inverted, and the colours come
+out as a negative; a loader that keeps four channels stops at the batch's shape.
+
+How we know
+-----------
+The mode in the image's header.
+
+When this is wrong
+------------------
+If all images are like this and the loader is made for it.
+
+What to do
+----------
+Convert it to RGB: `--fix` does, in a copy, at JPEG quality 95.
+"""
+
+from __future__ import annotations
+
+from unstall.data.check.context import Checked, Severity
+from unstall.data.check.fixes import Mending
+from unstall.data.check.image_encoder import as_rgb
+from unstall.data.example import Finding
+
+SEVERITY = Severity.HARMS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return [
+        checked.image_finding("image_cmyk", row, "Expected an RGB or grey image. Received: CMYK, four channels for print.")
+        for row, facts in checked.images.items()
+        if facts.mode == "CMYK" and not facts.error
+    ]
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return as_rgb(checked, found, "converted from CMYK to RGB")

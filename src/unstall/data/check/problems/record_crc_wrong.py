@@ -1,0 +1,39 @@
+"""The checksum of a record does not match.
+
+What it is
+----------
+A TFRecord file keeps a checksum for each length and each content. One of them is wrong: the file was damaged on its way or
+its disk.
+
+What it does to a training
+--------------------------
+The run stops at that record with DataLossError, perhaps after days.
+
+How we know
+-----------
+While reading: the checksums are computed again.
+
+When this is wrong
+------------------
+If a program wrote wrong checksums. TensorFlow will refuse the file all the same.
+
+What to do
+----------
+Copy or write the file again, and look at the disk. `--fix` writes a copy without the damaged records.
+"""
+
+from __future__ import annotations
+
+from unstall.data.check.context import Checked, Severity
+from unstall.data.check.fixes import Mending, put_right_by_writing
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("record_crc_wrong")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "the damaged record is left out")

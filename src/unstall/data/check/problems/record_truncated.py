@@ -1,0 +1,39 @@
+"""A file of records ends in the middle of one.
+
+What it is
+----------
+A TFRecord file is cut off: its last record is shorter than it says. The program that wrote it was stopped, or the disk was
+full.
+
+What it does to a training
+--------------------------
+The run stops at the end of that file with DataLossError: truncated record.
+
+How we know
+-----------
+While reading: the file ends before the record does.
+
+When this is wrong
+------------------
+If the file is just being written.
+
+What to do
+----------
+Write or copy it again. `--fix` writes a copy without the torn record.
+"""
+
+from __future__ import annotations
+
+from unstall.data.check.context import Checked, Severity
+from unstall.data.check.fixes import Mending, put_right_by_writing
+from unstall.data.example import Finding
+
+SEVERITY = Severity.BREAKS
+
+
+def examine(checked: Checked) -> list[Finding]:
+    return checked.own("record_truncated")
+
+
+def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+    return put_right_by_writing(found, "the torn record is left out")

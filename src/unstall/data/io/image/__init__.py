@@ -1,0 +1,1 @@
+"""The headers and the orientation of image files."""

@@ -1,0 +1,1 @@
+"""A data set of drawn shapes, with defects on request."""

@@ -1,0 +1,1 @@
+"""What commands do with a data set: convert, split, pack, count, draw."""

@@ -1,0 +1,126 @@
+"""Weights of a detector, saved and loaded; and a detector built from a file alone.
+
+detector = build_from("weights.safetensors")
+fit = load(detector, "retinanet_resnet50_fpn_coco.pth")     what was taken, what was left out and why
+save(detector, "weights.safetensors", class_names=("cat", "dog"))
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import keras
+import numpy as np
+
+from unstall import detectors
+from unstall.base.errors import WrongInput
+from unstall.detectors.detector import Detector
+from unstall.detectors.weights.class_order import in_order, order_of, said
+from unstall.detectors.weights.compatibility import Fit, best_fit
+from unstall.detectors.weights.description import Description, described, description_of
+from unstall.detectors.weights.formats import safetensors_files
+from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.reader import read
+from unstall.detectors.weights.tensors import Unreadable
+from unstall.storage import located
+from unstall.storage.transfer import whole_at
+
+
+def save(
+    detector: Detector,
+    path: Path | str,
+    class_names: Sequence[str] = (),
+    source: str = "",
+    trained_on: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Whole or not at all: what stood there before stays until the new file is complete."""
+    if class_names and len(class_names) != detector.settings.classes:
+        raise WrongInput(f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}")
+    arrays = {
+        key: np.ascontiguousarray(slot.to_torch(keras.ops.convert_to_numpy(slot.variable)))
+        for key, slot in slots(detector).items()
+    }
+    description = Description(
+        variant=detector.name if detector.name in detectors.variants() else "",
+        detector=type(detector).__module__.rpartition(".")[2],
+        settings=asdict(detector.settings),
+        class_names=tuple(class_names),
+        source=source,
+        trained_on=dict(trained_on),
+    )
+    write(path, arrays, description)
+
+
+def write(path: Path | str, arrays: dict[str, Any], description: Description) -> None:
+    try:
+        with whole_at(located(path)) as local:
+            safetensors_files.write(local, arrays, description.as_metadata())
+    except OSError as error:
+        raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
+
+
+def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) -> Fit:
+    """Takes from any file of weights what fits the detector, and says what did not. A file of something else is refused. Where
+    the detector's `class_names` are given, and the file has names, too, each class takes the outputs of that name."""
+    checkpoint = read(path)
+    tensors = checkpoint.tensors
+    places = slots(detector)
+    fit = best_fit(tensors, {key: slot.shape for key, slot in places.items()})
+    if not fit.is_of_this:
+        raise WrongInput(
+            f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
+            f"What it would fit: unstall weights import {shlex.quote(str(path))}"
+        )
+    theirs = description_of(checkpoint).class_names if class_names and checkpoint.written_by == "Unstall" else ()
+    order = order_of(theirs, class_names)
+    fit.note = "" if order is None else said(order, class_names)
+    try:
+        for key, name in fit.taken.items():
+            slot, array = places[key], tensors[name].read()
+            if order is not None:
+                array = in_order(key, array, slot.to_torch(keras.ops.convert_to_numpy(slot.variable)), order)
+            slot.variable.assign(np.ascontiguousarray(slot.to_ours(array), np.float32))
+    except (Unreadable, OSError) as error:
+        raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
+    return fit
+
+
+def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -> Detector:
+    """The detector that a weights file of Unstall is of. `changes` to its settings, such as `image_px`, come last."""
+    _, description = described(path)
+    if description.holds != "detector" and not may_be_partial:
+        lacking = "heads are" if description.holds == "backbone" else "class outputs are"
+        raise WrongInput(
+            f"'{path}' is of a {description.variant} whose {lacking} not trained: it would find nothing. Train it first."
+        )
+    detector = _built(path, description, changes)
+    missing = load(detector, path).new
+    if missing and not may_be_partial:
+        name, why = next(iter(missing.items()))
+        raise WrongInput(f"'{path}' is not whole: {len(missing)} tensors are missing, the first is '{name}': {why}.")
+    return detector
+
+
+def _built(path: Path | str, description: Description, changes: dict[str, Any]) -> Detector:
+    """By its variant; a detector of settings that are no variant's by its family, whose settings the file has all of."""
+    variant, families = description.variant, detectors.families()
+    if variant not in detectors.variants():
+        if description.detector not in families:
+            known = ", ".join(detectors.variants())
+            raise WrongInput(f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}.")
+        variant = families[description.detector][0]
+    try:
+        settings = detectors.settings_of(variant, **{**description.settings, **changes})
+        family = detectors.family_of(variant)
+        names = len(description.class_names)
+        if names not in {0, settings.classes} and "classes" not in changes:
+            raise WrongInput(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
+        made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
+    except (TypeError, ValueError, WrongInput) as error:
+        raise WrongInput(f"'{path}': a detector cannot be built from its settings: {error}") from None
+    return made

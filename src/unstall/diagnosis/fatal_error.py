@@ -1,0 +1,122 @@
+"""The error that ended a program: its texts, and the user's own line in it."""
+
+from __future__ import annotations
+
+import re
+
+from unstall.base.formatting import counted
+from unstall.diagnosis.error_messages import Said, innermost, named_places
+from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.probe_facts import not_inside
+from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
+from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded, StepsEnded
+from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_user_file, place, program_folder, where
+
+JUST_BEFORE_S = 5.0
+MOST_LETTERS = 240  # of a line of an error
+_KIND = re.compile(r"[\w.]*(?:Error|Exception|BadZipFile)")
+_OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
+
+
+def fatal_error(journal: Journal) -> ErrorRaised | None:
+    """The error that reached the top. One that the program caught is its own affair."""
+    ended = journal.last(ProcessEnded)
+    if ended is not None and ended.exit_code == 0:
+        return None
+    return next((error for error in reversed(journal.of(ErrorRaised)) if error.fatal), None)
+
+
+def unseen_end(journal: Journal) -> Unknown | None:
+    """For a program that failed with nothing inside it to see why."""
+    ended = journal.last(ProcessEnded)
+    if ended is None or not ended.exit_code:
+        return None
+    if journal.first(FrameworkLoaded) is not None or journal.first(ErrorRaised) is not None:
+        return None
+    return not_inside(journal)
+
+
+def texts(error: ErrorRaised) -> list[str]:
+    """The error and those that led to it, each as 'kind: message', the last first."""
+    return [f"{error.kind}: {error.message}", *error.chain]
+
+
+def said(error: ErrorRaised) -> Said:
+    """What went wrong, in its innermost sentence; the whole text is in the journal."""
+    return innermost(error.kind, error.message)
+
+
+def user_line(error: ErrorRaised, folder: str) -> str | None:
+    """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
+    DataLoader, a function of a graph), which ran below the lines of the error's own; else of that."""
+    named = [(_rooted(file, folder), line) for file, line in named_places(error.message)]
+    quoted = [found for found in named if is_user_file(found[0])]
+    if quoted:
+        return place(*quoted[-1], folder)
+    return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+
+
+def _rooted(file: str, folder: str) -> str:
+    """XLA writes the whole path of a file without the slash that it begins with."""
+    return f"/{file}" if folder and f"/{file}".startswith(f"{folder.rstrip('/')}/") else file
+
+
+def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
+    """How many training steps had ended when the error came; None where steps are not seen, as in most loops of one's own."""
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    if groups:
+        return max(error.step, groups[-1].last + 1)
+    return error.step if error.step >= 0 else None
+
+
+def steps_in_words(made: int | None) -> str:
+    """' 10 steps had ended by then.', with a blank before it; empty where steps are not seen."""
+    return "" if made is None else " No step had ended by then." if not made else f" {counted(made, 'step')} had ended by then."
+
+
+def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
+    """The image that OpenCV gave None for just before, where the error is one of something that is None or empty."""
+    if not any(sign in text for text in texts(error) for sign in _OF_NOTHING):
+        return None
+    before = [image for image in journal.of(ImageNotRead) if 0 <= error.at - image.at < JUST_BEFORE_S]
+    return before[-1] if before else None
+
+
+def of_unread_image(
+    journal: Journal, error: ErrorRaised, image: ImageNotRead, summary: str, why: str, do: tuple[str, ...]
+) -> Found:
+    """The error came where the image is used; what is wrong is where it is read. A program that has got over such images before
+    may have got over this one too, and ended on something else."""
+    folder = program_folder(journal)
+    return Found(
+        certainty=Certainty.CERTAIN if len(journal.of(ImageNotRead)) == 1 else Certainty.LIKELY,
+        summary=summary,
+        evidence=(
+            Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
+            Evidence(f"the error that ended it: {said(error).line}", None, None, (error,)),
+        ),
+        do=do,
+        where=short(image.where, folder) or user_line(error, folder),
+    )
+
+
+def line_of(text: str, match: re.Match[str]) -> str:
+    """The line of a text in which something was found, without what the framework puts around."""
+    line = text[: match.end()].rpartition("\n")[2] + text[match.end() :].partition("\n")[0]
+    kind, colon, message = line.strip().partition(": ")
+    is_kind = bool(colon) and _KIND.fullmatch(kind) is not None
+    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MOST_LETTERS]
+
+
+def telling_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:
+    """The innermost sentence of an error where that says what is looked for; else the line of its message that does."""
+    inner = said(error).line
+    match = pattern.search(error.message)
+    return inner if match is None or pattern.search(inner) else line_of(error.message, match)
+
+
+def first_line(text: str) -> str:
+    """What 'kind: message' says in the end: frameworks put their own words around it."""
+    kind, _, message = text.partition(": ")
+    return innermost(kind, message).line

@@ -1,0 +1,132 @@
+"""Asks every cause, ranks what was found, and tells the root from what follows of it.
+
+A cause is a module in `causes/`: its name is the fault, its docstring the page, `examine(journal)` its verdict. It may
+name in `EXPLAINS` the causes that follow from it: those are then not shown as causes of their own. A cause that shows among
+several workers has `examine_crew(crew)`, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from unstall.base.errors import attempt
+from unstall.diagnosis import causes
+from unstall.diagnosis.confirmation import confirmed
+from unstall.diagnosis.stalls import verdicts_said
+from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
+from unstall.journal.reader import Journal
+
+if TYPE_CHECKING:
+    from unstall.diagnosis.workers.members import Crew
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause that was found, with the causes that follow from it."""
+
+    cause: str
+    found: Found
+    followed_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    findings: tuple[Finding, ...]  # the root first
+    unknown: dict[str, Unknown]
+    crashed: dict[str, Crashed]
+    clear: tuple[str, ...]
+
+    @property
+    def root(self) -> Finding | None:
+        return self.findings[0] if self.findings else None
+
+
+@cache
+def cause_names() -> tuple[str, ...]:
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(causes.__path__)))
+
+
+@cache
+def cause_module(name: str) -> ModuleType:
+    return importlib.import_module(f"{causes.__name__}.{name}")
+
+
+def explained_by(name: str) -> tuple[str, ...]:
+    """What follows from a cause."""
+    return tuple(getattr(cause_module(name), "EXPLAINS", ()))
+
+
+def examine(name: str, journal: Journal) -> Verdict:
+    """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
+
+    def verdict() -> Verdict:
+        return confirmed(name, cause_module(name).examine(journal), journal)
+
+    return attempt(verdict, lambda error: Crashed(f"{type(error).__name__}: {error}"))
+
+
+def diagnose(journal: Journal) -> Diagnosis:
+    verdicts = {name: examine(name, journal) for name in cause_names()}
+    if not any(isinstance(verdict, Found) and verdict.effect is Effect.STOPS for verdict in verdicts.values()):
+        verdicts.update(_of_the_last_stall(journal))
+    return _diagnosis(verdicts)
+
+
+def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
+    """What stopped a program that somebody then ended. The last stack samples may show it on its way out, so what was said while
+    it stood still is examined again on the journal as it was at that moment."""
+    said = {event.cause: event.at for event in verdicts_said(journal) if event.cause in cause_names()}
+    again = {name: examine(name, journal.up_to(at)) for name, at in said.items()}
+    return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
+
+
+def crew_cause_names() -> tuple[str, ...]:
+    return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_crew"))
+
+
+def diagnose_crew(crew: Crew) -> Diagnosis:
+    """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
+
+    def verdict(name: str) -> Verdict:
+        asked: Callable[[Crew], Verdict] = cause_module(name).examine_crew
+        return attempt(lambda: asked(crew), lambda error: Crashed(f"{type(error).__name__}: {error}"))
+
+    return _diagnosis({name: verdict(name) for name in crew_cause_names()})
+
+
+def _diagnosis(verdicts: dict[str, Verdict]) -> Diagnosis:
+    found = {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Found)}
+    return Diagnosis(
+        findings=rank(found),
+        unknown={name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Unknown)},
+        crashed={name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Crashed)},
+        clear=tuple(name for name, verdict in verdicts.items() if isinstance(verdict, Clear)),
+    )
+
+
+def rank(found: dict[str, Found]) -> tuple[Finding, ...]:
+    """Roots only, the surest and gravest first; each with what follows from it."""
+    follows = {name: _all_that_follow(name, found) for name in found}
+    roots = [name for name in found if not any(name in follows[other] for other in found if other != name)]
+    roots.sort(key=lambda name: (-found[name].certainty, -found[name].effect, name))
+    return tuple(Finding(name, found[name], tuple(sorted(follows[name]))) for name in roots)
+
+
+def _all_that_follow(name: str, found: dict[str, Found]) -> set[str]:
+    """A guess explains nothing: what is merely possible does not take the place of what is surer."""
+    result: set[str] = set()
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        for other in explained_by(current):
+            weaker = other in found and found[name].certainty == Certainty.POSSIBLE < found[other].certainty
+            if other in found and other not in result and other != name and not weaker:
+                result.add(other)
+                waiting.append(other)
+    return result

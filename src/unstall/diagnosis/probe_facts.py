@@ -1,0 +1,75 @@
+"""What the probe inside the program told of the training loop: facts by kind, of the fit or the loop that is going on."""
+
+from __future__ import annotations
+
+from unstall.diagnosis.verdict import Unknown
+from unstall.journal.events import EventsLost, FitBegan, LoopSeen, ProbeFailed, ProgramStarted, RunStarted, StepsEnded
+from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import place, program_folder
+
+PROBE_FAILED = "the probe failed to start"
+
+
+def not_inside(journal: Journal) -> Unknown | None:
+    """For causes that only the probe can see."""
+    if journal.first(ProgramStarted) is not None:
+        return None
+    failed = probe_failure(journal) or journal_refused(journal)
+    if failed is not None:
+        return failed
+    begun = journal.first(RunStarted)
+    if begun is not None and begun.mode == "run":
+        return Unknown("a training: the program loaded no framework that Unstall knows, or not in Python")
+    return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
+
+
+def probe_failure(journal: Journal) -> Unknown | None:
+    """That the probe could not begin in a process of the program, with why."""
+    failed = next((event for event in journal.of(ProbeFailed) if event.probe == "start"), None)
+    if failed is None:
+        return None
+    missing = f"{PROBE_FAILED}: {failed.error}; only what can be seen from outside was watched"
+    return Unknown(missing, "correct what the error says, and start the program again")
+
+
+def journal_refused(journal: Journal) -> Unknown | None:
+    """That events could not be written: then those of the program, which nobody has read, say nothing by their absence."""
+    lost = journal.last(EventsLost)
+    if lost is None:
+        return None
+    missing = f"events could not be written to the run folder ({lost.why}); only what can be seen from outside was watched"
+    return Unknown(missing, "make room where the runs are kept, or set UNSTALL_HOME to another folder")
+
+
+def facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:
+    return [event for event in journal.since(LoopSeen, since) if event.facts.get("kind") == kind]
+
+
+def current_fit(journal: Journal) -> FitBegan | None:
+    """The fit, or the loop, that is going on or was the last."""
+    return journal.last(FitBegan)
+
+
+def train_groups(journal: Journal) -> list[StepsEnded]:
+    """Groups of training steps of the current fit."""
+    fit = current_fit(journal)
+    return [group for group in journal.since(StepsEnded, fit.at if fit else 0.0) if group.phase == "train"]
+
+
+def steps_done(groups: list[StepsEnded]) -> int:
+    return groups[-1].last + 1 if groups else 0
+
+
+def short(journal: Journal, where: str | None) -> str | None:
+    """file:line as the user would write it."""
+    if not where:
+        return None
+    file, _, line = where.rpartition(":")
+    return place(file, int(line), program_folder(journal)) if line.isdigit() else where
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    if len(names) <= most:
+        return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -1,0 +1,264 @@
+"""Follows the workers in a folder of runs, however many: what is new in each journal is read once, and little of it kept.
+
+A look lists the folder, asks for the size of each journal and reads what was added. Lines of large kinds (stacks, threads) are
+passed over unread. Whoever is named is then read whole by `diagnosis/workers/reader.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from unstall.base.errors import BucketFailed
+from unstall.diagnosis.workers.activity import Doing, place_of
+from unstall.diagnosis.workers.blocker import Holder, Holding, who_holds
+from unstall.diagnosis.workers.members import Crew
+from unstall.diagnosis.workers.reader import members_of
+from unstall.diagnosis.workers.snapshot import KINDS, Sighting
+from unstall.journal.events import Event
+from unstall.journal.reader import Tail
+from unstall.journal.run_folder import RunFolder
+
+HEAD_BYTES = 2**16  # what a run is stands in its first lines
+TAIL_BYTES = 2**17  # of a journal that was long before it is looked at
+NEW_FILES_EVERY = 5  # looks, in which a folder is asked for new journals, once it has that of a program and of its watcher
+BOTH = 2
+
+
+@dataclass(slots=True)
+class _File:
+    tail: Tail
+    path: str
+    size: int = 0
+
+
+@dataclass(slots=True)
+class _Worker:
+    sighting: Sighting
+    path: str
+    changed_ns: int = 0
+    files: dict[str, _File] = field(default_factory=dict)
+
+
+class Roster:
+    def __init__(self, folder: Path, late_s: float = 0.0) -> None:
+        """`late_s`: by which journals in the folder may be behind those that are written."""
+        self.folder, self._late_s = folder, late_s
+        self._workers: dict[str, _Worker] = {}
+        self._others: dict[str, int] = {}
+        self._looks = 0
+
+    @property
+    def sightings(self) -> list[Sighting]:
+        return [worker.sighting for worker in self._workers.values()]
+
+    @property
+    def have_all_ended(self) -> bool:
+        """A folder beside them that holds no journal is no worker."""
+        workers = [worker.sighting for worker in self._workers.values() if worker.files]
+        return bool(workers) and all(sighting.ended for sighting in workers)
+
+    def excuse(self, seconds: float) -> None:
+        """While nobody could look, nobody was silent."""
+        for sighting in self.sightings:
+            sighting.heard_at += seconds
+
+    def look(self, now: float | None = None) -> None:
+        """Reads what was added since the last look."""
+        now = time.monotonic() if now is None else now
+        self._looks += 1
+        for name, path in self._folders():
+            worker = self._workers.get(name)
+            if worker is None:
+                worker = self._workers[name] = _Worker(Sighting(name, heard_at=now, late_s=self._late_s), path)
+            self._find_files(worker)
+            added = [event for file in worker.files.values() for event in self._read(worker, file, now)]
+            added.sort(key=lambda event: event.at)
+            worker.sighting.take(added, now)
+
+    def crews(self) -> list[list[Sighting]]:
+        """By cluster, each with at least two; of runs at one address one after the other, the newest."""
+        groups: dict[tuple[str, int | None], dict[object, Sighting]] = {}
+        for sighting in self.sightings:
+            if sighting.of is not None and sighting.of > 1:
+                of_cluster = groups.setdefault((sighting.cluster, sighting.of), {})
+                before = of_cluster.get(sighting.worker)
+                if before is None or before.began_at < sighting.began_at:
+                    of_cluster[sighting.worker] = sighting
+        return [list(group.values()) for group in groups.values() if len(group) > 1]
+
+    def holding(self, now: float | None = None) -> list[tuple[list[Sighting], Holding]]:
+        """Each cluster in which one is waited for, with who it is."""
+        now = time.monotonic() if now is None else now
+        found = [(crew, who_holds(crew, now)) for crew in self.crews()]
+        return [(crew, holding) for crew, holding in found if holding is not None]
+
+    def _folders(self) -> list[tuple[str, str]]:
+        try:
+            with os.scandir(self.folder) as entries:
+                return [(entry.name, entry.path) for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+        except OSError:
+            return []
+
+    def _find_files(self, worker: _Worker) -> None:
+        if len(worker.files) >= BOTH and self._looks % NEW_FILES_EVERY:
+            return
+        try:
+            changed_ns = os.stat(worker.path).st_mtime_ns  # noqa: PTH116 - of 10,000 folders: a Path costs more than the call
+            if changed_ns == worker.changed_ns and self._looks % (4 * NEW_FILES_EVERY):  # not all file systems tell
+                return
+            worker.changed_ns = changed_ns
+            with os.scandir(worker.path) as entries:
+                names = [entry.name for entry in entries]
+        except OSError:
+            return
+        for name in names:
+            if name not in worker.files and name.startswith("events-") and name.endswith(".jsonl"):
+                path = f"{worker.path}/{name}"
+                worker.files[name] = _File(Tail(Path(path), KINDS), path)
+
+    def _read(self, worker: _Worker, file: _File, now: float) -> list[Event]:
+        try:
+            size = os.stat(file.path).st_size  # noqa: PTH116 - the same
+        except OSError:
+            return []
+        if size == file.size:
+            return []
+        worker.sighting.heard_at = now  # also by what is passed over
+        head: list[Event] = []
+        if not file.size and size > HEAD_BYTES + TAIL_BYTES:
+            head = file.tail.read(HEAD_BYTES)
+            file.tail.skip_to_end(TAIL_BYTES)
+        file.size = size
+        return head + file.tail.read()
+
+
+# Of very many workers those that are worth reading whole: who holds the others, and some of those that wait.
+
+
+READ_WHOLE_UP_TO = 40
+MOST_HOLDERS, MOST_WAITING = 8, 8
+LOOKED_AT = frozenset({"elsewhere", "still"})  # kinds of holders that stacks can confirm
+
+
+def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> Crew:
+    """The crew with a few of its members read; of the rest it is known that they are there."""
+    holders = [holder.sighting for holder in holding.holders[:MOST_HOLDERS]] if holding else []
+    rest = [sighting for sighting in crew if all(sighting is not each for each in holders)]
+    stalled = sorted(rest, key=lambda sighting: (sighting.stall is None, sighting.worker or 0))
+    chosen = sorted([*holders, *stalled[:MOST_WAITING]], key=lambda sighting: sighting.worker or 0)
+    members = [member for sighting in chosen for member in members_of(RunFolder(folder / sighting.run))]
+    return Crew(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
+
+
+def looked_at(holding: Holding, folder: Path) -> Holding | None:
+    """What is left of it when the stacks of those that are said to stand elsewhere have been read; None: nothing."""
+    kept = [holder for holder in holding.holders[:MOST_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
+    return replace(holding, holders=tuple(kept)) if kept else None
+
+
+def _stands(holder: Holder, folder: Path) -> bool:
+    seen = members_of(RunFolder(folder / holder.sighting.run))
+    doing = {place_of(member).doing for member in seen}
+    return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
+
+
+def crews_of_many(folder: Path) -> tuple[list[Crew], list[str]]:
+    """As they are now, and the names of the runs that belong to none. A crew that is not large is read whole. Silence is judged
+    by when the files were written, as this is the first look at them."""
+    roster = Roster(folder)
+    roster.look()
+    now = time.time()
+    for sighting in roster.sightings:
+        sighting.heard_at = _written_at(folder / sighting.run)
+    groups = roster.crews()
+    crews = [
+        _whole(group, folder) if len(group) <= READ_WHOLE_UP_TO else few_of(group, who_holds(group, now), folder)
+        for group in groups
+    ]
+    together = {sighting.run for group in groups for sighting in group}
+    return crews, sorted(sighting.run for sighting in roster.sightings if sighting.run not in together and sighting.last_at)
+
+
+def _whole(group: Sequence[Sighting], folder: Path) -> Crew:
+    ordered = sorted(group, key=lambda sighting: sighting.worker or 0)
+    return Crew(tuple(member for sighting in ordered for member in members_of(RunFolder(folder / sighting.run))))
+
+
+def _written_at(run: Path) -> float:
+    return max((path.stat().st_mtime for path in run.glob("events-*.jsonl")), default=0.0)
+
+
+# Follows a folder of runs until somebody is waited for, and on until all have ended: for `unstall diagnose FOLDER --follow`.
+
+
+LOOK_EVERY_S = 1.0
+
+Tell = Callable[[Crew, Holding], None]  # called when somebody new holds the others
+See = Callable[[Roster], None]  # called after each look
+
+
+class Following:
+    def __init__(self, roster: Roster, tell: Tell, see: See) -> None:
+        self._roster, self._tell, self._see = roster, tell, see
+        self._told: set[frozenset[str]] = set()
+
+    def have_all_ended(self) -> bool:
+        """After a look, in which it is told who holds the others."""
+        roster, folder = self._roster, self._roster.folder
+        roster.look()
+        self._see(roster)
+        standing = roster.holding()
+        for crew, holding in standing:
+            sure = None if names(holding) in self._told else looked_at(holding, folder)
+            if sure is not None:
+                self._told.add(names(holding))
+                self._tell(few_of(crew, sure, folder), sure)
+        self._told &= {names(holding) for _, holding in standing}
+        return roster.have_all_ended
+
+
+def follow(folder: Path, tell: Tell, see: See) -> None:
+    """Until every worker has ended."""
+    following = Following(Roster(folder), tell, see)
+    while True:
+        began = time.monotonic()
+        if following.have_all_ended():
+            return
+        time.sleep(max(0.05, LOOK_EVERY_S - (time.monotonic() - began)))
+
+
+def follow_bucket(place: str, tell: Tell, see: See, say: Callable[[str], None]) -> None:
+    """The same of runs in a bucket, where all is seen some seconds later. One that is away for a while is said, once."""
+    from unstall.storage.download import LATE_S, mirror_of
+    from unstall.storage.download import LOOK_EVERY_S as EVERY_S
+
+    mirror = mirror_of(place)
+    roster = Roster(mirror.folder, LATE_S)
+    following = Following(roster, tell, see)
+    is_away, is_waiting, seen_at = False, False, time.monotonic()
+    while True:
+        began = time.monotonic()
+        try:
+            if not mirror.look() and not roster.sightings and not is_waiting:
+                say(f"no run lies in {place} yet: it is looked for again and again. Ctrl-C ends it.")
+                is_waiting = True
+        except BucketFailed as error:
+            if not is_away:
+                say(f"{error} It is tried again; until then nothing is said of the runs.")
+            is_away = True
+        else:
+            if is_away:
+                say(f"{place} is there again.")
+            roster.excuse(max(0.0, time.monotonic() - seen_at - EVERY_S))
+            is_away, seen_at = False, time.monotonic()
+            if following.have_all_ended():
+                return
+        time.sleep(max(0.05, EVERY_S - (time.monotonic() - began)))
+
+
+def names(holding: Holding) -> frozenset[str]:
+    return frozenset(holder.sighting.run for holder in holding.holders)

@@ -1,0 +1,149 @@
+"""The workers in run folders: one run is one worker, or one folder holds the journals of several that were started together."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unstall.base.errors import NoSuchRun
+from unstall.base.progress import Progress
+from unstall.compare.record.store import record_of
+from unstall.diagnosis.workers.members import Member
+from unstall.journal import run_folder
+from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.reader import JOURNAL_FILES, Journal, Tail, of_the_newest_worker, read_folder
+from unstall.journal.run_folder import RunFolder
+from unstall.storage import is_bucket
+
+INSIDE_FILES = "events-inside-*.jsonl"
+WATCHER_FILES = "events-watcher-*.jsonl"
+# Of a training of ours, of all but the first worker; of a machine that has several and not the first, in that of its first.
+WORKER_FOLDERS = ("workers/*", "workers/*/workers/*")
+
+
+def found_runs(names: Sequence[str]) -> list[RunFolder]:
+    """Each name is a run, as `runs.find` takes it, or a folder that holds several; on the disk or in a bucket."""
+    found: dict[Path, RunFolder] = {}
+    for name in names:
+        inside = runs_inside(name)
+        for run in inside or [run_folder.find(name)]:
+            found.setdefault(run.path, run)
+    return list(found.values())
+
+
+def runs_inside(name: str) -> list[RunFolder]:
+    """Those in a folder that is no run itself; none where it is one. Where the first worker is on another machine, the run has no
+    journal of its own here, but those of its guests."""
+    if is_bucket(name):
+        return _in_bucket(name)
+    folder = Path(name)
+    if not ("/" in name or name in {".", ".."}):
+        return []
+    run_folder.refuse_unreadable(folder)
+    if not folder.is_dir() or any(folder.glob(JOURNAL_FILES)):
+        return []
+    inside = [RunFolder(path.resolve()) for path in _readable(folder) if any(path.glob(JOURNAL_FILES))]
+    inside = inside or [RunFolder(path.resolve()) for path in worker_folders(RunFolder(folder), "workers/*")]
+    if not inside:
+        raise NoSuchRun(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
+    return inside
+
+
+def _readable(folder: Path) -> list[Path]:
+    """The folders in it. Of one that cannot be read it is said that it is left out."""
+    found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    closed = {path: why for path in found if (why := run_folder.why_unreadable(path)) is not None}
+    for path, why in closed.items():
+        sys.stderr.write(f"unstall: '{path}' is left out, as it cannot be read: {why}.\n")
+    return [path for path in found if path not in closed]
+
+
+def _in_bucket(name: str) -> list[RunFolder]:
+    from unstall.storage.download import is_run, mirror_of
+
+    mirror = mirror_of(name)
+    return [] if is_run(mirror.source) else mirror.look()
+
+
+def read_members(found: Iterable[RunFolder], progress: Progress | None = None) -> list[Member]:
+    folders = list(found)
+    members: list[Member] = []
+    for number, run in enumerate(folders, 1):
+        members += members_of(run)
+        if progress is not None:
+            progress("reading the runs", number, len(folders))
+    return members
+
+
+def members_of(run: RunFolder) -> list[Member]:
+    """One, or as many as have told from inside that they are different workers; those of `unstall train` lie in folders in it."""
+    beside = [RunFolder(path) for path in worker_folders(run)]
+    if beside:
+        own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
+        return [_member(run, run.name), *own]
+    by_pid = _inside(run)
+    workers = {told.worker for events in by_pid.values() if (told := _membership(events)) is not None}
+    if len(workers) < 2:
+        return [_member(run, run.name)]
+    return _of_one_watcher(run, by_pid)
+
+
+def worker_folders(run: RunFolder, *patterns: str) -> list[Path]:
+    """Those that tell something, beside the run's own."""
+    found = [path for pattern in patterns or WORKER_FOLDERS for path in run.path.glob(pattern) if any(path.glob(JOURNAL_FILES))]
+    return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
+def _member(run: RunFolder, name: str) -> Member:
+    journal = read_folder(run.path)
+    versions, sources = _record(run)
+    return Member(name, journal, journal.last(MembershipSeen), versions, sources)
+
+
+def _record(run: RunFolder) -> tuple[dict[str, str], dict[str, str]]:
+    """Its versions, and the hashes of its sources."""
+    record = record_of(run)
+    versions = {name: str(value) for name, value in record["versions"].items()}
+    return versions, {name: str(file.get("sha256", "")) for name, file in record["sources"].items() if isinstance(file, dict)}
+
+
+def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Member]:
+    """Started by one program that is watched, as torchrun does."""
+    versions, sources = _record(run)
+    watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
+    members = []
+    for pid, events in by_pid.items():
+        told = _membership(events)
+        if told is not None:
+            own = of_the_newest_worker([*_of_process(watched, pid, set(by_pid)), *events])
+            members.append(Member(f"{run.name}/{pid}", Journal(own), told, versions, sources))
+    return members
+
+
+def _inside(run: RunFolder) -> dict[int, list[Event]]:
+    found: dict[int, list[Event]] = {}
+    for path in sorted(run.path.glob(INSIDE_FILES)):
+        number = path.stem.rpartition("-")[2]
+        if number.isdecimal():
+            found[int(number)] = Tail(path).read()
+    return found
+
+
+def _membership(events: Iterable[Event]) -> MembershipSeen | None:
+    told = [event for event in events if isinstance(event, MembershipSeen)]
+    return told[-1] if told else None
+
+
+def _of_process(watched: Iterable[Event], pid: int, pids: set[int]) -> list[Event]:
+    """What the one watcher has seen of this worker: what it has seen of no process in particular, and nothing of the others.
+    To itself each is the process that trains."""
+    own: list[Event] = []
+    for event in watched:
+        whose = getattr(event, "pid", None)
+        if whose == pid and getattr(event, "main", True) is False:
+            own.append(dataclasses.replace(event, main=True))  # type: ignore[call-arg]
+        elif whose == pid or whose not in pids:
+            own.append(event)
+    return own

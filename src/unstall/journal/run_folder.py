@@ -1,0 +1,390 @@
+"""A run folder holds all of one run: who started it, the journals of its processes, the pulse and the last verdicts.
+
+Folders lie in the user's state directory (`UNSTALL_HOME` changes it), not in the working folder: a program that lists
+its folder must see what it would see alone. Where no folder can be written, a temporary one is taken, and said.
+
+A run that is kept in a bucket (`UNSTALL_HOME` or --out is gs:// or s3://) has a folder on the disk all the same, and a file in it
+that says where its copy goes: the program writes to a disk, and never waits for a network.
+
+Standard library only, syntax of Python 3.7: it also runs inside the watched program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import BucketFailed, NoSuchRun, WrongInput
+from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
+from unstall.base.redact.text import redact_json
+from unstall.journal.rank import told_by
+from unstall.journal.writer import is_remote
+
+SHARED_MEMORY = Path("/dev/shm")
+KEPT_IN = "kept-in.txt"
+WORKERS = "workers"  # the folder of those that are not the first
+MOST_NAMED = 5  # runs, in the message that several are meant
+_BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def home() -> Path:
+    """Where runs are kept, on the disk. WrongInput where UNSTALL_HOME names no bucket, as gs:///runs of a variable not set."""
+    explicit = os.environ.get("UNSTALL_HOME")
+    if explicit and _SCHEME.match(explicit) and not _BUCKET.fullmatch(explicit):
+        raise WrongInput(
+            f"UNSTALL_HOME: expected a folder, gs://BUCKET/FOLDER or s3://BUCKET/FOLDER. Received: '{explicit}'. "
+            "Was a variable in it that is not set?"
+        )
+    if explicit:
+        return folder_for(explicit)
+    return _state() / "runs"
+
+
+def bucket_home() -> str:
+    """The bucket in which runs are kept, too; empty: none."""
+    explicit = os.environ.get("UNSTALL_HOME", "").rstrip("/")
+    return explicit if _BUCKET.fullmatch(explicit) else ""
+
+
+def folder_for(place: str) -> Path:
+    """The folder itself; for a place in a bucket, the one on the disk that stands for it."""
+    if not _BUCKET.fullmatch(place):
+        return Path(place)
+    scheme, _, name = place.rstrip("/").partition("://")
+    parts = [part for part in name.split("/") if part not in {"", ".", ".."}]
+    return _state().joinpath("buckets", scheme, *parts)
+
+
+def _state() -> Path:
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+    except RuntimeError:
+        raise WrongInput(
+            "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
+        ) from None
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def journal_path(self, role: str, pid: int) -> Path:
+        """role: inside (the program) or watcher."""
+        return self.path / f"events-{role}-{pid}.jsonl"
+
+    def of_worker(self, worker: int) -> RunFolder:
+        """Where the journal and the pulse of a worker lie: of the first beside the rest, of another in a folder of its own, which
+        is read like that of a run."""
+        is_its_own = self.path.parent.name == WORKERS and self.path.name == str(worker)  # of a machine that has not the first
+        return self if worker == 0 or is_its_own else RunFolder(self.workers_path / str(worker))
+
+    @property
+    def workers_path(self) -> Path:
+        return self.path / WORKERS
+
+    def pulse_path(self, pid: int) -> Path:
+        # Mapped memory of a network file can block the program that stores into it.
+        if is_remote(self.path) and SHARED_MEMORY.is_dir():
+            return SHARED_MEMORY / f"unstall-{self.name}-{pid}.pulse"
+        return self.path / f"pulse-{pid}"
+
+    def pulse_paths(self) -> list[Path]:
+        return sorted(self.path.glob("pulse-*")) or sorted(SHARED_MEMORY.glob(f"unstall-{self.name}-*.pulse"))
+
+    @property
+    def story_path(self) -> Path:
+        return self.path / "story.json"
+
+    @property
+    def report_path(self) -> Path:
+        """The page of the run."""
+        return self.path / "report.html"
+
+    @property
+    def sources_path(self) -> Path:
+        """The program's own source as it was, compressed JSON."""
+        return self.path / "sources.json.gz"
+
+    @property
+    def record_path(self) -> Path:
+        """What the run was made of, put together from its journals when it had ended."""
+        return self.path / "record.json"
+
+    def write_story(self, story: dict[str, Any]) -> None:
+        """Written aside and renamed, so that a reader never sees half of it. A full disk loses it, nothing more."""
+        aside = self.path / ".story.json.new"
+        try:
+            write_private(aside, redact_json(json.dumps(story, indent=1), indent=1))
+            aside.replace(self.story_path)
+        except OSError:
+            return
+
+    def read_story(self) -> dict[str, Any] | None:
+        try:
+            story = json.loads(redact_json(self.story_path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+        return story if isinstance(story, dict) else None
+
+    # --- of a training by `unstall train` ---
+
+    @property
+    def settings_given_path(self) -> Path:
+        """What the user asked for; never changed."""
+        return self.path / "settings-given.json"
+
+    @property
+    def settings_path(self) -> Path:
+        """What the next worker runs with: as given, with the changes of plans. Only the supervisor writes it."""
+        return self.path / "settings.json"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def best_weights_path(self) -> Path:
+        return self.path / "best.safetensors"
+
+    @property
+    def last_weights_path(self) -> Path:
+        return self.path / "last.safetensors"
+
+    @property
+    def score_path(self) -> Path:
+        return self.path / "score.json"
+
+    @property
+    def scored_path(self) -> Path:
+        """The epoch that was scored last."""
+        return self.path / "scored-last.json"
+
+    @property
+    def split_path(self) -> Path:
+        """Which images are trained on and which are held out, by their names."""
+        return self.path / "split.json"
+
+    @property
+    def history_path(self) -> Path:
+        return self.path / "history.csv"
+
+    @property
+    def tensorboard_path(self) -> Path:
+        return self.path / "tensorboard"
+
+    @property
+    def predictions_path(self) -> Path:
+        return self.path / "predictions"
+
+    @property
+    def bad_batches_path(self) -> Path:
+        return self.path / "bad-batches"
+
+    @property
+    def compiled_path(self) -> Path:
+        """What a backend has compiled, for the next worker of the run."""
+        return self.path / "compiled"
+
+    def write_settings(self, plain: dict[str, Any], are_given: bool = False) -> None:
+        """As `settings.as_plain` gives them. A disk that does not take them is an OSError."""
+        path = self.settings_given_path if are_given else self.settings_path
+        write_whole(path, json.dumps(plain, indent=1) + "\n")
+
+    def read_settings(self, are_given: bool = False) -> dict[str, Any]:
+        """For `settings.from_plain`."""
+        path = self.settings_given_path if are_given else self.settings_path
+        try:
+            plain = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise WrongInput(f"'{self.path}' is no run of `unstall train`: {path.name}: {error.strerror}.") from None
+        except ValueError as error:
+            raise WrongInput(f"'{path}': expected JSON. {error}") from None
+        if not isinstance(plain, dict):
+            raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
+        return by_newer_names(plain)
+
+    # --- of a run that is kept in a bucket, too ---
+
+    @property
+    def bucket(self) -> str:
+        """gs://… or s3://… of its copy; empty: it has none."""
+        try:
+            return (self.path / KEPT_IN).read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""
+
+    def keep_in(self, bucket: str) -> None:
+        write_whole(self.path / KEPT_IN, bucket.rstrip("/") + "\n")
+
+    def remove_if_empty(self) -> None:
+        """For a run that could not start."""
+        try:
+            if (self.path / KEPT_IN).exists():
+                (self.path / KEPT_IN).unlink()
+            self.path.rmdir()
+        except OSError:
+            return
+
+
+def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a run that was begun before a run could have several workers: threads of the input were called so then."""
+    if "workers" not in plain or "input_threads" in plain:
+        return plain
+    return {"input_threads" if name == "workers" else name: value for name, value in plain.items()}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:40] or "run"
+
+
+def _own_name() -> str:
+    """By which one of several machines is told from the others: a bucket makes no folders, and two of one name would be one."""
+    told = told_by(os.environ)
+    worker = f"-worker{told.worker}" if told is not None and told.worker is not None else ""
+    return worker + (f"-{_slug(os.uname().nodename)}" if bucket_home() else "")
+
+
+def create(label: str) -> RunFolder:
+    """A new folder, named by time and label. Falls back to a temporary folder where home cannot be written."""
+    name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label) + _own_name()
+    for number in range(100):
+        try:
+            folder = home() / (name if number == 0 else f"{name}-{number + 1}")
+            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=False)
+            run = RunFolder(folder)
+            if bucket_home():
+                run.keep_in(f"{bucket_home()}/{folder.name}")
+            return run
+        except FileExistsError:
+            continue
+        except (OSError, WrongInput):
+            break
+    return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
+
+
+def why_unreadable(folder: Path) -> str | None:
+    """Why nobody can look into it, with the permission that is missing; None: one can, or there is no such folder."""
+    try:
+        os.stat(f"{folder}/.")
+        with os.scandir(folder):
+            return None
+    except PermissionError as error:
+        return f"{error.strerror}: {_missing_permission(folder)}"
+    except OSError:
+        return None
+
+
+def _missing_permission(folder: Path) -> str:
+    try:
+        found = folder.stat()
+    except OSError:
+        return f"'{folder.parent}', or a folder above it, does not let you in (x)"
+    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {user_name(found.st_uid)}"
+
+
+def user_name(number: int) -> str:
+    import pwd  # not everywhere, and needed only here
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def refuse_unreadable(folder: Path, called: str = "run folder") -> None:
+    why = why_unreadable(folder)
+    if why is not None:
+        raise WrongInput(f"The {called} '{folder}' cannot be read: {why}.")
+
+
+def list_runs() -> list[RunFolder]:
+    """Oldest first."""
+    try:
+        folders = [path for path in home().iterdir() if path.is_dir() and not path.name.startswith(".")]
+    except OSError:
+        return []
+    return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]
+
+
+def find(name: str) -> RunFolder:
+    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there. WrongInput where it, or
+    the folder that holds the runs, cannot be read."""
+    found = _find(name)
+    refuse_unreadable(found.path)
+    return found
+
+
+def _find(name: str) -> RunFolder:
+    if _BUCKET.fullmatch(name):
+        from unstall.storage.download import fetched_run
+
+        return fetched_run(name)
+    as_path = Path(name)
+    is_place = "/" in name or name in {".", ".."}
+    if is_place:
+        refuse_unreadable(as_path)
+    if is_place and as_path.is_dir():
+        if not any(as_path.glob("events-*.jsonl")):
+            raise NoSuchRun(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
+        return RunFolder(as_path.resolve())
+    refuse_unreadable(home(), "folder of the runs")
+    runs = list_runs()
+    if bucket_home() and not any(run.name == name for run in runs):
+        runs = _with_those_of_other_machines(runs)
+    if name == "last" and runs:
+        return _brought(runs[-1])
+    matches = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+    if not matches and any(as_path.glob("events-*.jsonl")):  # a folder here, as `unstall train --out r1` prints it
+        return RunFolder(as_path.resolve())
+    if len(matches) == 1:
+        return _brought(matches[0])
+    if len(matches) > 1:
+        shown = matches[-MOST_NAMED:]
+        latest = f", the latest {len(shown)} of them" if len(shown) < len(matches) else ""
+        names = ", ".join(run.name for run in shown)
+        raise NoSuchRun(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
+    where = bucket_home() or home()
+    if not runs:
+        raise NoSuchRun(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
+    recent = ", ".join(run.name for run in runs[-3:])
+    raise NoSuchRun(
+        f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {where}: {recent}."
+    )
+
+
+def _with_those_of_other_machines(runs: list[RunFolder]) -> list[RunFolder]:
+    """That lie in the bucket in which runs are kept; on the disk there need be nothing of them yet."""
+    from unstall.storage.download import run_names
+
+    try:
+        names = run_names(bucket_home())
+    except BucketFailed as error:
+        if not runs:
+            raise
+        sys.stderr.write(f"unstall: {error} Only the runs on this disk are looked at.\n")
+        return runs
+    others = set(names) - {run.name for run in runs}
+    return sorted([*runs, *(RunFolder(home() / name) for name in others)], key=lambda run: run.name)
+
+
+def _brought(run: RunFolder) -> RunFolder:
+    """As the bucket has it now, where it is one of another machine."""
+    if not bucket_home():
+        return run
+    from unstall.storage.download import fetched_run, is_copy
+
+    is_of_this_machine = run.path.exists() and not is_copy(run)
+    return run if is_of_this_machine else fetched_run(f"{bucket_home()}/{run.name}")

@@ -1,6 +1,0 @@
-"""The planner: what a run will need, before it runs. It loads no framework itself; processes of its own do."""
-
-from unstall.memory.memory_plan import MemoryPlan
-from unstall.memory.planning import plan
-
-__all__ = ["MemoryPlan", "plan"]

@@ -1,0 +1,1 @@
+"""Before the first step: how much memory a run needs, and whether anything would stop it."""

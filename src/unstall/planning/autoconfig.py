@@ -1,0 +1,114 @@
+"""Settings that suit a data set and a machine, each with its reason: what `unstall init` writes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unstall.base.formatting import counted
+from unstall.config.settings import Settings
+from unstall.config.sources import recipe_of
+from unstall.data.example import DataSet
+from unstall.data.tools.stats import stats
+from unstall.detectors import pages
+from unstall.training.loop.datasets import images_to_learn_from
+
+ON_A_CARD = "retinanet_resnet50_fpn_v2"
+ON_CORES = "ssdlite320_mobilenet_v3_large"
+ON_CORES_SMALL = "ssd_tiny"
+SMALL_PX = 200  # the longer side of pictures that the tiny detector sees well
+OWN_SIZE = ("retinanet", "fasterrcnn", "faster_rcnn")  # take images of any size; SSD's boxes are made for one
+LEAST_PX, MOST_PX, STRIDE_PX = 320, 1024, 32  # of an image's side, and what it must be a multiple of
+LEAST_OBJECT_PX = 16.0  # as the detector should see the middle half of objects: two cells of its finest map
+UPDATES = 7_500  # that a detector wants to be fine-tuned, of 16 images each: 12 epochs of 10,000
+LEAST_EPOCHS, MOST_EPOCHS = 12, 300
+WARM_UP_SHARE = 0.1  # of all updates, at most
+BOX_COUNTS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000)
+
+
+@dataclass
+class Suggested:
+    values: dict[str, Any] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, value: Any, why: str = "") -> None:
+        self.values[name] = value
+        if why:
+            self.why[name] = why
+
+
+def suggest(data: DataSet, path: str, has_card: bool) -> Suggested:
+    told = stats(data, ())
+    result = Suggested()
+    result.add("data", path)
+    result.add("format", data.format)
+    width, height = (int(told[side]["50%"]) if told[side] else 640 for side in ("image_width", "image_height"))
+    model = _model(width, height, has_card)
+    where = "a card is there" if has_card else "no card is there: it must be small"
+    result.add("model", model, f"{where}; images are {width}×{height} in the median")
+    _image_size(result, told, model, width, height)
+    _validation(result, data)
+    _length(result, data, model)
+    _boxes(result, data)
+    return result
+
+
+def _model(width: int, height: int, has_card: bool) -> str:
+    if has_card:
+        return ON_A_CARD
+    return ON_CORES_SMALL if max(width, height) <= SMALL_PX else ON_CORES
+
+
+def _image_size(result: Suggested, told: dict[str, Any], model: str, width: int, height: int) -> None:
+    """As the images are, within bounds; larger where objects would be too small to be seen."""
+    own = pages.image_px(model)
+    if not model.startswith(OWN_SIZE):
+        result.why["detector"] = f"{model} is made for {own[0]}×{own[1]} pixels"
+        return
+    side = told["box_width"]["50%"] if told["box_width"] else LEAST_OBJECT_PX
+    scale = max(1.0, min(LEAST_OBJECT_PX / max(side, 1.0), MOST_PX / max(width, height)))
+    scale = min(scale, MOST_PX / max(width, height))
+    sides = [_in_strides(length * scale) for length in (height, width)]
+    result.add("detector", {"image_px": sides})
+    result.why["detector"] = f"half of the objects are at most {side:.0f} pixels wide"
+
+
+def _in_strides(length: float) -> int:
+    return max(LEAST_PX, min(MOST_PX, STRIDE_PX * round(length / STRIDE_PX)))
+
+
+def _length(result: Suggested, data: DataSet, model: str) -> None:
+    recipe = recipe_of(model)
+    chosen = {name: value for name, value in result.values.items() if name == "validation_share"}
+    images = images_to_learn_from(data, Settings(**chosen))
+    batch = min(int(recipe.get("batch_size", 16)), max(1, images))
+    epochs = max(LEAST_EPOCHS, min(MOST_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
+    updates = epochs * max(1, images // batch)
+    result.add("batch_size", batch)
+    result.add("epochs", epochs, f"{updates:,} updates with {counted(images, 'image')} to learn from")
+    warm_up = min(int(recipe.get("warm_up_steps", 500)), int(WARM_UP_SHARE * updates))
+    result.add("warm_up_steps", warm_up)
+
+
+def _boxes(result: Suggested, data: DataSet) -> None:
+    most = max((example.count for example in data.examples), default=0)
+    room = next(count for count in BOX_COUNTS if count >= min(most, BOX_COUNTS[-1]))
+    result.add("most_boxes", room, f"an image has {most:,} at most")
+
+
+def _validation(result: Suggested, data: DataSet) -> None:
+    splits = {name: len(rows) for name, rows in data.splits().items() if name}
+    if len(splits) > 1:
+        told = ", ".join(f"{name} {count:,}" for name, count in splits.items())
+        result.why["validation"] = f"the data has the splits {told}"
+        return
+    classes = np.concatenate([np.unique(example.classes) for example in data.examples]) if data.examples else np.zeros(0, int)
+    rarest = int(np.bincount(classes[classes >= 0], minlength=len(data.classes)).min()) if len(data.classes) else 0
+    if len(data.examples) == 1:
+        result.add("validation_share", 0.0, "there is one image, which is learned from")
+        return
+    said = f"the rarest class is in {counted(rarest, 'image')}" if rarest else "some classes have no box"
+    result.add("validation_share", 0.1 if len(data.examples) >= 500 else 0.2, said)

@@ -1,0 +1,123 @@
+"""Questions are answered in a process of its own: it takes another backend than ours, or none of its memory stays here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from types import TracebackType
+from typing import IO, Any
+
+from unstall.base.errors import UnstallError
+from unstall.base.processes import kill_tree
+from unstall.planning.memory import plan_cache
+from unstall.planning.memory.messages import Answer, Question
+
+MOST_S = 1800.0  # for one answer; the largest detector is compiled in minutes
+
+
+class NotAnswered(UnstallError):
+    """The process that was to say what a step needs ended without an answer."""
+
+
+class Asking:
+    """`with Asking() as asking: asking(question)`. What was asked before, in any run, is not asked again.
+
+    One process serves questions of one backend and one device; measured ones have each their own, as a peak is never taken back.
+    """
+
+    def __init__(self, before: Callable[[Question], None] | None = None) -> None:
+        self._before = before  # called with each question that is not remembered
+        self._process: subprocess.Popen[str] | None = None
+        self._serves: tuple[Any, ...] = ()
+        self._stderr: IO[str] | None = None
+        self.asked = 0
+
+    def __call__(self, question: Question) -> Answer:
+        known = plan_cache.recall(question)
+        if known is not None:
+            return known
+        if self._before is not None:
+            self._before(question)
+        self.asked += 1
+        answer = self._answer(question)
+        plan_cache.remember(question, answer)
+        return answer
+
+    def _answer(self, question: Question) -> Answer:
+        serves = (question.backend, question.way, bool(question.card))
+        if self._process is None or self._serves != serves or question.way == "measured":
+            self._end()
+            self._stderr = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 as long as the process
+            self._process, self._serves = _started(question, self._stderr), serves
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            stdin.write(json.dumps(question.as_plain()) + "\n")
+            stdin.flush()
+            line = stdout.readline() if self._comes(stdout) else None
+        except BrokenPipeError:
+            line = ""
+        if line is None:
+            self._end()
+            raise NotAnswered(f"The process that was to say what a step needs took longer than {MOST_S / 60:.0f} minutes.")
+        if not line:
+            raise self._failed()
+        told = json.loads(line)
+        if "error" in told:
+            raise NotAnswered(told["error"])
+        return Answer.from_plain(told)
+
+    def _comes(self, stdout: IO[str]) -> bool:
+        """It answers with one line, or ends; whichever comes first can be read."""
+        return bool(select.select([stdout], [], [], MOST_S)[0])
+
+    def _failed(self) -> NotAnswered:
+        assert self._process is not None
+        self._process.wait()
+        code = self._process.returncode
+        self._process = None
+        how = f"killed by signal {-code}, for want of host memory perhaps" if code < 0 else f"exit code {code}"
+        return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
+
+    def _last_line(self) -> str:
+        """Of what it wrote on its standard error, that names an error; remarks may follow it."""
+        assert self._stderr is not None
+        self._stderr.seek(0)
+        lines = self._stderr.read().strip().splitlines()
+        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exhausted)\b", line)]
+        return f" Its last words: {(errors or lines)[-1][:500]}" if lines else ""
+
+    def _end(self) -> None:
+        if self._process is not None:
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            kill_tree(self._process.pid)  # it has nothing to save, and may be in a compiler, or stopped, and hear of nothing else
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+
+
+def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
+    from unstall.planning.memory import compiler
+
+    env = {**os.environ, "KERAS_BACKEND": question.backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if question.way == "compiled on the card":
+        env |= compiler.ON_THE_CARD
+    elif question.way != "measured":
+        env |= compiler.environment(bool(question.card))  # a card that is there is not touched
+    command = [sys.executable, "-m", "unstall.planning.memory.server", str(os.getpid())]
+    return subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
+    )  # fmt: skip

@@ -1,0 +1,155 @@
+"""What a training could run on: this machine's card or its cores, or a card of a table, which need not be there.
+
+The table is `cards.json`; a file of the same form takes its place (`unstall plan --cards FILE`). Standard library and NVML only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from unstall.base.errors import WrongInput
+
+TABLE = Path(__file__).with_name("cards.json")
+# Of a card: what the compiler must know of it, and what is planned with. Each a whole number but the clock and the capability.
+FIGURES = (
+    "memory_bytes",  # of the card
+    "kept_bytes",  # by the driver and the runtime, before a program has anything
+    "cores",  # multiprocessors
+    "lanes_per_core",
+    "threads_per_core",
+    "shared_bytes_per_core",
+    "shared_bytes_per_block",
+    "l2_bytes",
+    "bytes_per_second",
+)
+BFLOAT16_SINCE = (8, 0)  # the compute capability from which on a card multiplies it
+
+
+@dataclass(frozen=True)
+class Device:
+    name: str  # h200, cpu
+    kind: Literal["cuda", "cpu"]
+    description: str  # as its maker calls it
+    memory_bytes: int
+    kept_bytes: int = 0
+    held_bytes: int = 0  # by other programs, now
+    is_here: bool = True
+    card: Mapping[str, Any] = field(default_factory=dict)  # figures for the compiler; of a CPU none
+
+    @property
+    def has_bfloat16(self) -> bool:
+        """Whether computing in it is quicker and smaller; a CPU's compiler widens it to float32 and back."""
+        return self.kind == "cuda" and tuple(self.card["capability"]) >= BFLOAT16_SINCE
+
+    @property
+    def free_bytes(self) -> int:
+        return max(0, self.memory_bytes - self.kept_bytes - self.held_bytes)
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "kind": self.kind, "description": self.description, "memory_bytes": self.memory_bytes,
+            "kept_bytes": self.kept_bytes, "held_bytes": self.held_bytes, "is_here": self.is_here,
+        }  # fmt: skip
+
+
+# --- the table ---
+
+
+def cards(path: Path | str | None = None) -> dict[str, dict[str, Any]]:
+    """By their names. A file of a user is checked figure by figure."""
+    source = Path(path or TABLE)
+    try:
+        stored = json.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongInput(f"Cannot read the table of cards '{source}': {error.strerror}.") from None
+    except ValueError as error:
+        raise WrongInput(f"'{source}': expected JSON. {error}") from None
+    if not isinstance(stored, dict) or not stored:
+        raise WrongInput(f"'{source}': expected cards by their names. Received: {type(stored).__name__}")
+    for name, card in stored.items():
+        _refuse_unfit(f"{source}: {name}", card)
+    return stored
+
+
+def _refuse_unfit(where: str, card: Any) -> None:
+    if not isinstance(card, dict):
+        raise WrongInput(f"{where}: expected figures by their names. Received: {card!r}")
+    for name in FIGURES:
+        if not isinstance(card.get(name), int) or isinstance(card[name], bool) or card[name] < 0:
+            raise WrongInput(f"{where}: {name}: expected a whole number of 0 or more. Received: {card.get(name)!r}")
+    capability = card.get("capability")
+    if not isinstance(capability, list) or len(capability) != 2 or not all(isinstance(each, int) for each in capability):
+        raise WrongInput(f"{where}: capability: expected two whole numbers, as in [9, 0]. Received: {capability!r}")
+    if not isinstance(card.get("clock_ghz"), int | float):
+        raise WrongInput(f"{where}: clock_ghz: expected a number. Received: {card.get('clock_ghz')!r}")
+
+
+def named(name: str, path: Path | str | None = None) -> Device:
+    """A card of the table, alone on its machine; or 'cpu', this machine's own."""
+    if name == "cpu":
+        return this_cpu()
+    table = cards(path)
+    key = name.lower().replace("-", "_").replace(" ", "_")
+    if key not in table:
+        near = difflib.get_close_matches(key, table, n=1, cutoff=0.4)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise WrongInput(f"There is no device '{name}' in the table.{hint} Devices: cpu, {', '.join(table)}.")
+    card = table[key]
+    description = str(card.get("description", name))
+    return Device(key, "cuda", description, card["memory_bytes"], card["kept_bytes"], 0, is_here=False, card=card)
+
+
+# --- this machine ---
+
+
+def here(backend: str) -> Device:
+    """The card that this backend would take on this machine; its cores where there is no card, or the backend knows none."""
+    from unstall.backends import allocators
+
+    index = allocators.visible_card(backend) if allocators.knows_cards(backend) else None
+    return (_seen_card(index) if index is not None else None) or this_cpu()
+
+
+def this_cpu() -> Device:
+    from unstall.planning.memory.host import limit_bytes, used_bytes
+
+    return Device("cpu", "cpu", "the cores of this machine", limit_bytes(), 0, used_bytes())
+
+
+def _seen_card(index: int) -> Device | None:
+    """As NVML shows it. What the compiler must know comes from the nearest card of the table."""
+    from unstall.journal.events import DeviceSampled
+    from unstall.sensors.device import DeviceSampler
+
+    cards_seen = [event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)]
+    if index >= len(cards_seen):
+        return None
+    seen = cards_seen[index]
+    card = nearest_card(seen.name, seen.total_bytes)
+    kept = int(card["kept_bytes"])
+    held = max(0, seen.used_bytes - kept)
+    return Device(_name_of(card), "cuda", seen.name, seen.total_bytes, kept, held, is_here=True, card=card)
+
+
+def nearest_card(description: str, memory_bytes: int, path: Path | str | None = None) -> dict[str, Any]:
+    """That which shares most words with figures in them ('A100', '40GB'), and of these the one with the most similar memory."""
+
+    def unlike(card: Mapping[str, Any]) -> tuple[int, int]:
+        shared = _telling_words(description) & _telling_words(str(card.get("description", "")))
+        return -len(shared), abs(card["memory_bytes"] - memory_bytes)
+
+    return min(cards(path).values(), key=unlike)
+
+
+def _telling_words(description: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z0-9]+", description.lower()) if any(each.isdigit() for each in word)}
+
+
+def _name_of(card: Mapping[str, Any]) -> str:
+    return next(name for name, each in cards().items() if each["description"] == card["description"])

@@ -1,0 +1,73 @@
+"""The process that answers what a step needs: a question in each line of its input, an answer in each of its output.
+
+    python -m unstall.planning.memory.server PROCESS
+
+What libraries print goes nowhere: the output is for answers alone. It ends with the process that asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from unstall.base.errors import UnstallError
+from unstall.base.processes import die_with_parent
+from unstall.planning.memory.messages import Answer, Question
+
+if TYPE_CHECKING:
+    from unstall.config.settings import Settings
+    from unstall.detectors.detector import Detector
+
+
+def main() -> None:
+    die_with_parent(int(sys.argv[1]))
+    out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            told: dict[str, Any] = answer(Question(**json.loads(line))).as_plain()
+        except UnstallError as error:
+            told = {"error": str(error)}
+        out.write(json.dumps(told) + "\n")
+
+
+def answer(question: Question) -> Answer:
+    began = time.monotonic()
+    from unstall import backends
+
+    backends.choose(question.backend)
+    found = _found(question)
+    return replace(found, way=question.way, seconds=round(time.monotonic() - began, 2))
+
+
+def _found(question: Question) -> Answer:
+    from unstall.config.settings import from_plain
+
+    settings = from_plain({**question.settings, "detector": {}})
+    detector = detector_of(settings, question.settings["detector"])
+    if question.way == "estimated":
+        from unstall.planning.memory.estimate import estimated
+
+        return estimated(detector, settings, question.phase, "" if question.card else question.backend)
+    if question.way == "measured":
+        from unstall.planning.memory.measurement import measured
+
+        return measured(detector, settings, question.phase)
+    from unstall.planning.memory.compiler import compiled
+
+    elsewhere = question.card if question.way == "compiled" else {}  # else for the device that this process has
+    return compiled(detector, settings, question.phase, elsewhere)
+
+
+def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:
+    from unstall.detectors import POLICIES, build
+
+    return build(settings.model, **{**changes, "precision": POLICIES[settings.precision], "remat": settings.remat})
+
+
+if __name__ == "__main__":
+    main()

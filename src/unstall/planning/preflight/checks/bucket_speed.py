@@ -1,0 +1,132 @@
+"""Whether a bucket gives images as fast as the run takes them.
+
+What is looked at
+-----------------
+Where the data lies in a bucket (gs://, s3://): how long it takes until a small read is answered, and how many images and bytes a
+second come when a sample is read as the run reads it, many at once. Against it stands what the run takes: the images per second
+of its own steps, where the check `learning_rate` has measured them, and else what these cores can decode.
+
+Why it matters
+--------------
+A bucket in another region answers late, and one of many small files gives a fraction of what the link could carry: the
+accelerator waits, and is paid for.
+
+When this is wrong
+------------------
+A few seconds say nothing of a bucket that is slower in the evening, or limits those who read much. With `cache_bytes` for the
+whole data set only the first epoch reads at all.
+
+What to do
+----------
+Pack small files into shards (`unstall data pack SRC DST`), put the bucket into the region of the machine, copy the data to a
+local disk, or keep decoded images with `cache_folder` and `cache_bytes`.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from unstall.base.errors import BucketFailed
+from unstall.base.formatting import rate
+from unstall.data.example import ImageSource
+from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
+from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, rate_of
+from unstall.planning.preflight.context import Context
+from unstall.storage import is_bucket
+from unstall.storage.bucket import AT_ONCE
+
+NEEDS = ("data_set",)
+AFTER = ("learning_rate",)
+IS_QUICK = False
+SAMPLE = 400  # images
+MOST_S = 4.0  # of reading
+SMALL_READS = 5  # one after the other, for the latency
+SMALL_BYTES = 1024
+SMALL_FILE_BYTES = 2**20  # files below this, one for each image, gain by being packed
+
+
+@dataclass(frozen=True)
+class Measured:
+    latency_s: float
+    images_per_s: float
+    bytes_per_s: float
+    image_bytes: float
+    has_small_files: bool  # each image is an object of its own, and small
+
+    def as_facts(self, taken: float | None, decoded: float) -> dict[str, Any]:
+        return {
+            "latency_s": self.latency_s,
+            "read_images_per_s": self.images_per_s,
+            "read_bytes_per_s": self.bytes_per_s,
+            "image_bytes": self.image_bytes,
+            "has_small_files": self.has_small_files,
+            "taken_images_per_s": taken,
+            "decoded_images_per_s": decoded,
+        }
+
+
+def look(context: Context) -> Answer:
+    if context.data is None or not is_bucket(context.data.path):
+        return Fits("the data does not lie in a bucket")
+    sources = [example.image for example in context.data.examples if example.image is not None]
+    if not sources:
+        return Unknown("no image of the data is there")
+    sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
+    try:
+        measured = measure(sample)
+        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
+    except BucketFailed as failed:
+        return Refuses(str(failed), "see that this machine reaches the bucket and may read it")
+    except OSError as error:
+        return Unknown(f"an image of the data is gone: {error}")
+    return judged(measured, context.measured_images_per_s, decoded)
+
+
+def measure(sample: Sequence[ImageSource]) -> Measured:
+    waits = []
+    for source in sample[:SMALL_READS]:
+        began = time.perf_counter()
+        ImageSource(source.path, source.offset, SMALL_BYTES).read()
+        waits.append(time.perf_counter() - began)
+    began = time.perf_counter()
+
+    def size_within_time(source: ImageSource) -> int | None:
+        if time.perf_counter() - began > MOST_S:
+            return None
+        try:
+            return len(source.read())
+        except OSError:
+            return None  # an image that is not there is for data_set to name
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        sizes = [size for size in pool.map(size_within_time, sample) if size is not None]
+    seconds = time.perf_counter() - began
+    mean = sum(sizes) / max(1, len(sizes))
+    is_small = mean < SMALL_FILE_BYTES and sample[0].length is None
+    return Measured(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
+
+
+def judged(measured: Measured, taken: float | None, decoded: float) -> Answer:
+    facts = measured.as_facts(taken, decoded)
+    if not measured.images_per_s:
+        return Unknown("none of the images that were tried could be read")
+    wanted = taken if taken is not None else decoded
+    by = "the training steps take" if taken is not None else "these cores can decode"
+    megabytes = measured.bytes_per_s / 1e6
+    carried = f"{megabytes:,.0f} MB/s" if megabytes >= 10 else f"{megabytes:.2g} MB/s"
+    said = (
+        f"{measured.images_per_s:,.0f} images/s ({carried}) are read, each answer comes after "
+        f"{measured.latency_s * 1000:,.0f} ms; {by} {rate(wanted)}"
+    )
+    if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):
+        return Fits(said, facts)
+    if measured.has_small_files:
+        said += f". Each image is a file of its own, of {measured.image_bytes / 1000:,.0f} kB"
+        return Warns(said, "unstall data pack SRC DST, or --cache-folder with --cache-bytes", facts)
+    return Warns(said, "a bucket in the region of this machine, or --cache-folder with --cache-bytes", facts)

@@ -1,0 +1,174 @@
+"""Whether the data would break or harm the training.
+
+What is looked at
+-----------------
+Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
+What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
+boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image. Of
+a data set of its own to score on (`validation`): that it can be read, has classes that are learned, and boxes.
+
+Why it matters
+--------------
+One unreadable image, one box inside out in a hundred thousand ends a run or spoils it, hours after its start.
+
+When this is wrong
+------------------
+What this trainer copes with although others do not (paths of another machine, a PNG named .jpg) is never a reason to refuse.
+What is rightly there in many data sets (images without boxes, small boxes) is a note, and no warning. Whether data has
+changed is told by names, sizes and times of its files.
+
+What to do
+----------
+`unstall data check PATH` names each place; `--fix OUT` writes a mended copy.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.formatting import counted, data_set_holds
+from unstall.config.settings import Settings, most_of
+from unstall.journal.run_folder import RunFolder
+from unstall.planning.preflight import data_check_cache
+from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
+from unstall.planning.preflight.context import Context
+from unstall.storage import is_bucket
+from unstall.training.checkpoint.resume import CURE as SAME_CLASSES
+from unstall.training.checkpoint.resume import classes_begun_with, other_classes
+
+CURE = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
+NEEDS = ("packages", "paths")
+IS_QUICK = True
+QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
+QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
+COPED_WITH = {"path_foreign", "path_case_differs", "image_type_wrong"}  # break other loaders: here nothing of them is lost
+OF_BOXES = ("box_", "class_")  # begin the names of problems of which each concerns one box
+SHOWN = 3  # problems in the table
+MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
+
+
+def look(context: Context) -> Answer:
+    data = context.data
+    if data is None:
+        said = f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
+        return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
+    before = classes_begun_with(RunFolder(context.folder).checkpoints_path)
+    if before is not None and before != list(data.classes):
+        return Refuses(other_classes(before, data.classes), SAME_CLASSES)
+    most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
+    with_images = not context.is_quick or len(data.examples) <= most
+    name = data_check_cache.name_of(data, context.settings)
+    found = data_check_cache.found_before(name, with_images)
+    if found is None:
+        found = _checked(context, with_images, data_check_cache.pictures(name))
+        data_check_cache.remember(name, found)
+    return judged(found, context)
+
+
+def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
+    """What was found, without each single place; with small pictures of the worst, for the page of the run."""
+    from unstall.data.check.defects import told
+    from unstall.data.check.runner import as_plain, check
+    from unstall.report.terminal.data import place
+
+    assert context.data is not None
+    report = check(context.data, with_images, context.progress)
+    plain = as_plain(report)
+    for problem in plain["problems"]:
+        first = problem.pop("findings")[0]
+        problem["first"] = f"{place(first)} {first['message']}"
+    return {**plain, "defects": told(report, pictures)}
+
+
+def judged(found: dict[str, Any], context: Context) -> Answer:
+    settings, path = context.settings, context.settings.data
+    not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
+    said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
+    if not found["boxes"] or not found["classes"]:
+        return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
+    train = context.images_to_learn_from
+    if train < settings.batch_size:
+        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        return Refuses(reason, "a smaller --batch-size", found)
+    try:
+        scored_on = _of_validation(context)
+    except WrongInput as error:
+        return Refuses(str(error), "--validation with a data set of the same classes, or without it", found)
+    broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
+    harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
+    cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
+    if _is_too_much(broken, found, settings.most_bad_share):
+        return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
+    warnings = [
+        *_of_the_settings(context, train),
+        *scored_on,
+        *([(_named([*broken, *harmed]), cure)] if broken or harmed else []),
+    ]
+    return _with_warnings(said, warnings, found, not_seen)
+
+
+def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> Answer:
+    if not warnings:
+        return Fits(said + not_seen, found)
+    reasons, cures = zip(*warnings, strict=True)
+    return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
+
+
+def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
+    """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
+    from unstall.data.pipeline.bad_examples import most_bad
+
+    lost = {"images": 0, "boxes": 0}
+    for problem in broken:
+        if problem["problem"] not in COPED_WITH:
+            lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
+    return any(count > most_bad(found[what], most_share) for what, count in lost.items())
+
+
+def _of_validation(context: Context) -> list[tuple[str, str]]:
+    """Of its annotations; a path that is wrong is the affair of another check."""
+    from unstall.training.loop.datasets import kept_apart
+
+    if context.data is None:
+        return []
+    apart = kept_apart(context.data.classes, context.settings, context.progress)
+    if apart is None or any(example.count for example in apart.examples):
+        return []
+    said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
+    return [(said, "--validation with boxes, or without it: then some of the images are kept for it")]
+
+
+def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
+    """What does not suit this data: why, and the cure."""
+    settings, result = context.settings, []
+    updates = train // settings.batch_size * settings.epochs
+    if settings.warm_up_steps > MOST_WARM_UP * updates:
+        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
+        result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
+    counts = [] if context.data is None else [example.count for example in context.data.examples]
+    beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
+    if beyond:
+        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
+        reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
+        result.append((reason, f"--most-boxes {min(max(counts), most_of('most_boxes'))}"))
+    return [*result, *_of_the_rate(settings)]
+
+
+def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
+    if not settings.rate:
+        return [("the rate is 0: nothing would be learned", "--rate with more than 0, or without it: the recipe has one")]
+    drops = settings.rate_drops_at_epochs
+    if settings.schedule != "step" or any(epoch < settings.epochs for epoch in drops):
+        return []
+    own = sorted({settings.epochs * share // 12 for share in (8, 11)} - {0})  # as the published recipes have it, of 12 epochs
+    when = f"it would after epoch {' and '.join(map(str, dict.fromkeys(drops)))}" if drops else "no epoch is named for it"
+    reason = f"the rate would never drop: {when}, and there is no more than {counted(settings.epochs, 'epoch')}"
+    return [(reason, f"--rate-drops-at-epochs {','.join(map(str, own))}" if own else "--schedule cosine")]
+
+
+def _named(problems: list[dict[str, Any]]) -> str:
+    shown = [f"{problem['count']:,} × {problem['problem']} ({problem['first']})" for problem in problems[:SHOWN]]
+    return ", ".join([*shown, *([f"and {counted(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])

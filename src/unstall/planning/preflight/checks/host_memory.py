@@ -1,0 +1,83 @@
+"""Whether the host's memory holds what the run keeps there.
+
+What is looked at
+-----------------
+The memory that is free on the machine, or that the control group still allows, against: the framework itself, batches made ahead
+(`ahead_bytes`), decoded images that are kept (`cache_bytes`, unless `cache_folder` is set), the largest image twice for each
+worker, a copy for the checkpoint and, where there is no accelerator, the training step.
+
+Why it matters
+--------------
+A process that goes beyond what its control group allows is killed without a word, often hours later, when the cache is full.
+
+When this is wrong
+------------------
+What other programs will take later is not known. Where the check `memory_plan` could not say what a step needs, it is not in the
+sum.
+
+What to do
+----------
+Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `input_threads`; a container with more memory.
+"""
+
+from __future__ import annotations
+
+import os
+
+from unstall.config.settings import changed
+from unstall.planning.memory.host import KEPT_SHARE, HostNeed, host_need
+from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
+from unstall.planning.preflight.context import Context
+from unstall.report.terminal.story import size
+from unstall.training.distributed import engines
+
+NEEDS = ("data_set", "packages")
+AFTER = ("memory_plan",)
+IS_QUICK = True
+NAMES = {
+    "framework": "the framework",
+    "ahead": "batches made ahead",
+    "cache": "cached images",
+    "scratch": "images being decoded",
+    "snapshot": "the checkpoint being written",
+    "device": "the training step",
+}
+CURES = {  # of a part that can be made smaller
+    "device": "a smaller --micro-batch",
+    "cache": "smaller --cache-bytes or a --cache-folder",
+    "ahead": "smaller --ahead-bytes",
+    "scratch": "fewer --input-threads",
+}
+
+
+def look(context: Context) -> Answer:
+    return judged(needed(context))
+
+
+def needed(context: Context) -> HostNeed:
+    """A cache takes no more than there are images."""
+    all_images = context.images * max(context.largest_image_bytes, 1)
+    whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
+    settings = whole.of_one_worker()
+    height, width = context.image_px
+    batch = settings.batch_size * height * width * 3
+    on_cores = context.planned.host.device if context.planned is not None else 0
+    need = host_need(
+        settings, context.backend, batch, context.checkpoint_bytes, on_cores, context.largest_image_bytes // 3 or None
+    )
+    return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
+
+
+def judged(need: HostNeed) -> Answer:
+    free = max(0, need.limit - need.used)
+    parts = {name: getattr(need, name) for name in NAMES}
+    most = sorted(parts, key=lambda name: -parts[name])[:2]
+    said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
+    reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
+    smaller = [CURES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in CURES and parts[name]]
+    cure = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
+    if need.total > free:
+        return Refuses(reason, cure, need.as_plain())
+    if not need.fits:
+        return Warns(f"{reason}; less than {KEPT_SHARE:.0%} is left for others", cure, need.as_plain())
+    return Fits(f"needs {said}", need.as_plain())

@@ -1,0 +1,72 @@
+"""Whether the paths of the run lead somewhere.
+
+What is looked at
+-----------------
+`data`, `labels`, `validation`, `weights` and `cache_folder`: that each is there and may be read or written, and that no
+variable in it is left unset.
+
+Why it matters
+--------------
+In a queue or a container a mount is missing or a variable is empty, and `$DATA/coco` becomes `/coco`.
+
+When this is wrong
+------------------
+A folder that is mounted when it is first used looks empty before.
+
+What to do
+----------
+Set the variable, mount the folder, or correct the path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from unstall.base.errors import UnstallError
+from unstall.config.sources import PATHS
+from unstall.planning.preflight.answers import Answer, Fits, Refuses
+from unstall.planning.preflight.context import Context
+from unstall.storage import is_bucket, located
+
+NEEDS = ()
+IS_QUICK = True
+
+
+def look(context: Context) -> Answer:
+    given = {name: value for name in PATHS if (value := getattr(context.settings, name))}
+    wrong = [found for name, value in given.items() if (found := _wrong(name, value)) is not None]
+    if wrong:
+        return Refuses("; ".join(each.reason for each in wrong), "; ".join(each.cure for each in wrong), dict(given))
+    said = ", ".join(f"{name} {value}" for name, value in given.items())
+    return Fits(f"{said}" if said else "none is asked for: the embedded shapes are drawn", dict(given))
+
+
+def _wrong(name: str, value: str) -> Refuses | None:
+    unset = re.search(r"\$\{?(\w+)\}?", value)
+    if unset:
+        return Refuses(
+            f"{name}: '{value}' has the variable {unset[1]}, which is not set", f"export {unset[1]}=…, or write the path out"
+        )
+    if is_bucket(value):
+        return _wrong_in_bucket(name, value)
+    path = Path(value)
+    if name == "cache_folder":
+        there = next(each for each in (path, *path.parents) if each.is_dir())
+        return None if os.access(there, os.W_OK) else Refuses(f"{name}: '{there}' cannot be written", "another folder")
+    if not path.exists():
+        last = next(each for each in path.parents if each.exists())
+        return Refuses(f"{name}: '{path}' is not there; '{last}' is", "correct the path, or mount what should lie there")
+    return None if os.access(path, os.R_OK) else Refuses(f"{name}: '{path}' may not be read", f"chmod -R u+rX '{path}'")
+
+
+def _wrong_in_bucket(name: str, value: str) -> Refuses | None:
+    if name == "cache_folder":
+        return Refuses(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
+    try:
+        if located(value).exists():
+            return None
+    except UnstallError as error:
+        return Refuses(f"{name}: {error}", "see that this machine reaches the bucket and may read it")
+    return Refuses(f"{name}: '{value}' is not there", "correct the path")

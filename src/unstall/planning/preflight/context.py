@@ -1,0 +1,111 @@
+"""What the checks look at, each thing worked out once, when the first check asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unstall import backends
+from unstall.config.settings import Settings
+
+if TYPE_CHECKING:
+    from unstall.data.example import DataSet
+    from unstall.planning.memory import MemoryPlan
+
+FLOAT_BYTES = 4  # weights and what the optimizer keeps of them are float32, whatever layers compute in
+SHAPES_CLASSES = 6
+SLOTS = {"sgd": 1, "adamw": 2}  # numbers that an optimizer keeps for each weight
+
+
+@dataclass
+class Context:
+    settings: Settings
+    folder: Path  # of the run, which need not be there yet
+    is_quick: bool = False
+    progress: Callable[[str, int, int], None] | None = None
+    # What a check found, for those that come after it:
+    measured_images_per_s: float | None = field(default=None, init=False)  # of training steps
+    planned: MemoryPlan | None = field(default=None, init=False)
+
+    @cached_property
+    def backend(self) -> str:
+        """That the run will be on; empty where none is installed."""
+        wanted = self.settings.backend if self.settings.backend != "auto" else os.environ.get("KERAS_BACKEND", "")
+        return wanted or next((each for each in backends.BACKENDS if backends.is_installed(each)), "")
+
+    @cached_property
+    def data(self) -> DataSet | None:
+        """None: the embedded shapes."""
+        from unstall.data.formats import read
+
+        if self.settings.data is None:
+            return None
+        return read(self.settings.data, self.settings.format, self.progress, self.settings.labels)
+
+    @property
+    def images(self) -> int:
+        return len(self.data.examples) if self.data is not None else self.settings.shapes
+
+    @cached_property
+    def images_to_learn_from(self) -> int:
+        """Without those that are kept for scoring and testing."""
+        from unstall.training.loop.datasets import images_to_learn_from, to_learn_from
+
+        if self.data is None:
+            return to_learn_from(self.settings.shapes, self.settings)
+        return images_to_learn_from(self.data, self.settings)
+
+    @property
+    def classes(self) -> int:
+        return len(self.data.classes) if self.data is not None else SHAPES_CLASSES
+
+    @cached_property
+    def image_px(self) -> tuple[int, int]:
+        """Height and width that the detector sees, read from its source."""
+        from unstall.detectors import pages
+
+        height, width = self.settings.detector.get("image_px") or pages.image_px(self.settings.model)
+        return int(height), int(width)
+
+    @property
+    def published_parameters(self) -> int:
+        """Whatever the data is."""
+        from unstall.detectors.weights import shapes
+
+        return shapes.parameters(self.settings.model)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Of the detector as it is published, with the classes of this data."""
+        from unstall.detectors.weights import shapes
+        from unstall.detectors.weights.compatibility import with_classes
+
+        known = shapes.known()[self.settings.model]
+        return sum(prod(shape) for shape in with_classes(known.shapes, known.classes, self.classes).values())
+
+    @property
+    def weights_bytes(self) -> int:
+        return self.parameters * FLOAT_BYTES
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """Weights, what the optimizer keeps of each, and their moving average."""
+        copies = 1 + SLOTS[self.settings.optimizer] + (self.settings.average_decay > 0)
+        return self.weights_bytes * copies
+
+    @cached_property
+    def largest_image_bytes(self) -> int:
+        """Decoded, as far as sizes are known from annotations and headers."""
+        if self.data is None:
+            return prod(self.image_px) * 3
+        sizes = [(example.width or 0) * (example.height or 0) for example in self.data.examples]
+        return max(sizes, default=0) * 3
+
+    @property
+    def input_threads(self) -> int:
+        return self.settings.input_threads or len(os.sched_getaffinity(0))

@@ -1,0 +1,137 @@
+"""Asks the checks in a process of their own. One that crashes or falls silent is `Unknown`; the others are asked all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from unstall.base.processes import kill_tree
+from unstall.base.progress import Progress
+from unstall.config.settings import Settings
+from unstall.config.settings import as_plain as settings_as_plain
+from unstall.planning.preflight.answers import Unknown, as_plain, summed_up
+from unstall.planning.preflight.registry import check_names, quick_names
+
+MOST_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
+
+
+def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:
+    """An answer to each check, as plain data, in the order of asking."""
+    names = list(quick_names() if is_quick else check_names())
+    answers: list[dict[str, Any]] = []
+    while left := names[len(answers) :]:
+        known = {answer["check"]: answer["answer"] for answer in answers}
+        question = {
+            "settings": settings_as_plain(settings), "folder": str(folder), "is_quick": is_quick, "checks": left, "known": known,
+        }  # fmt: skip
+        answers += _asked(question, progress)
+    return answers
+
+
+def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str, Any]]:
+    """As many answers as one process gave; where it ended early, the check that it was at is not known."""
+    read_end, write_end = os.pipe()
+    with tempfile.TemporaryFile() as complaints:
+        command = [sys.executable, "-m", "unstall.planning.preflight", str(write_end)]
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints, pass_fds=[write_end]
+        )
+        os.close(write_end)
+        began = time.perf_counter()
+        try:
+            _send(child, question)
+            lines = Lines(read_end)
+            answers, is_silent = _listen(lines, question["checks"], progress)
+        finally:
+            kill_tree(child.pid)  # a plan of memory, say, is made by a process of its own
+            child.wait()
+            os.close(read_end)
+        if len(answers) < len(question["checks"]):
+            stopped_at = question["checks"][len(answers)]
+            answers.append(as_plain(stopped_at, _given_up(is_silent, complaints), time.perf_counter() - began))
+    return answers
+
+
+def _send(child: subprocess.Popen[bytes], question: dict[str, Any]) -> None:
+    assert child.stdin is not None
+    try:
+        child.stdin.write(json.dumps(question).encode())
+        child.stdin.close()
+    except BrokenPipeError:
+        return  # it ended at once; why, is in what it complained
+
+
+class Lines:
+    """Of a pipe, as they come."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe, self._held = pipe, b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(pipe, selectors.EVENT_READ)
+
+    def next(self, within_s: float) -> dict[str, Any] | None:
+        """None where nothing came in time, EOFError where nothing will."""
+        while b"\n" not in self._held:
+            if not self._selector.select(within_s):
+                return None
+            piece = os.read(self._pipe, 1 << 16)
+            if not piece:
+                raise EOFError
+            self._held += piece
+        line, _, self._held = self._held.partition(b"\n")
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+
+def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
+    """The answers, and whether it fell silent before all were given."""
+    answers: list[dict[str, Any]] = []
+    while len(answers) < len(checks):
+        try:
+            told = lines.next(MOST_SILENT_S)
+        except EOFError:
+            return answers, False
+        if told is None:
+            return answers, True
+        if "check" in told:
+            answers.append(told)
+        if progress is not None:
+            progress("preflight", len(answers), len(checks))
+            if "progress" in told:
+                progress(*told["progress"])
+    return answers, False
+
+
+def _given_up(is_silent: bool, complaints: IO[bytes]) -> Unknown:
+    if is_silent:
+        return Unknown(f"it gave no sign for {MOST_SILENT_S:.0f} s, and was given up")
+    complaints.seek(0)
+    said = [line.strip() for line in complaints.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return Unknown(f"the check itself failed: {said[-1][:300] if said else 'its process ended without a word'}")
+
+
+# A preflight from its beginning to its end, as plain data.
+
+
+def preflight(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """`answer` is the gravest of the checks' own; one that is not known makes no refusal, and is never counted as fitting."""
+    began = time.perf_counter()
+    checks = ask(settings, folder, is_quick, progress)
+    counts = summed_up(checks)
+    return {
+        "answer": next(kind for kind, count in counts.items() if count),
+        "model": settings.model,
+        "data": settings.data,
+        "is_quick": is_quick,
+        "counts": counts,
+        "seconds": round(time.perf_counter() - began, 3),
+        "checks": checks,
+    }

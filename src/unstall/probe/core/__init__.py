@@ -1,0 +1,1 @@
+"""What every hook needs: the probe itself, its shield, patches of frameworks, the frames of the user."""

@@ -1,0 +1,1 @@
+"""The fit of Keras: callbacks, saves, interrupts, experiments."""

@@ -1,0 +1,1 @@
+"""The process: exceptions, signals, devices, modules, files and what its containers hold."""

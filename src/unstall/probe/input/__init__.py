@@ -1,0 +1,1 @@
+"""Batches and the pipelines that make them."""

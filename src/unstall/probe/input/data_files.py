@@ -1,0 +1,103 @@
+"""Where the program's data lies, as it passes by: names of files given to tf.data, found by glob, kept by a data set of Keras.
+
+Only patterns are told, or files where they are few; the watcher looks at them from outside. A look at a list reads some of its
+entries, and after enough looks none is taken any more.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from typing import Any, Optional
+
+from unstall.journal.events import DataMet
+from unstall.probe.core.probe import Probe
+
+MOST_EVENTS = 24
+MOST_LOOKS = 400
+MOST_ENTRIES = 2000  # of a list, spread over it
+MOST_FOLDERS = 24
+MOST_ENDINGS = 4
+FEW_FILES = 24
+LONGEST_PATH = 1000
+_KEY = "data met"
+_NOT_DATA = (".py", ".pyc", ".so", ".log", ".keras", ".weights.h5", ".ckpt", ".index")
+
+
+class DataSeen:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._looks = 0
+        self._events = 0
+        self._told: set[str] = set()
+
+    @property
+    def is_over(self) -> bool:
+        return self._looks >= MOST_LOOKS or self._events >= MOST_EVENTS
+
+    def meet(self, value: Any, how: str) -> None:
+        if self.is_over:
+            return
+        self._looks += 1
+        fresh = [path for path in summed_up(paths_in(value)) if path not in self._told]
+        if fresh:
+            self._events += 1
+            self._told.update(fresh)
+            self._probe.emit(DataMet(at=time.time(), paths=fresh, how=how))
+
+
+def meet(probe: Probe, value: Any, how: str) -> None:
+    seen: Optional[DataSeen] = probe.extras.get(_KEY)
+    if seen is None:
+        seen = probe.extras[_KEY] = DataSeen(probe)
+    probe.shield.call("data met", seen.meet, value, how)
+
+
+def paths_in(value: Any, depth: int = 0) -> list[str]:
+    """The paths in a text, a list of texts, an array of them, or one level of these."""
+    path = as_path(value)
+    if path is not None:
+        return [path]
+    if isinstance(value, dict):
+        return [path for part in list(value.values())[:16] for path in paths_in(part, depth + 1)] if depth < 2 else []
+    if isinstance(value, (list, tuple)) and value:
+        if as_path(value[0]) is not None:
+            return [path for path in map(as_path, _spread(value)) if path is not None]
+        is_nested = isinstance(value[0], (list, tuple, dict)) or hasattr(value[0], "dtype")
+        return [path for part in list(value)[:16] for path in paths_in(part, depth + 1)] if depth < 2 and is_nested else []
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("U", "S", "O") and value.size:
+        return [path for path in map(as_path, _spread(value.reshape(-1))) if path is not None]
+    return []
+
+
+def _spread(values: Any) -> Any:
+    return values[:: max(1, len(values) // MOST_ENTRIES)]
+
+
+def as_path(value: Any) -> Optional[str]:
+    """A text or path object that can be the path of a data file; nothing is asked of any other object."""
+    if isinstance(value, bytes) and len(value) < LONGEST_PATH:
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        text = value
+    elif type(value).__module__.partition(".")[0] == "pathlib":
+        text = str(value)
+    else:
+        return None
+    is_path = 2 < len(text) < LONGEST_PATH and "\n" not in text and "://" not in text and ("/" in text or "." in text)
+    return text if is_path and not text.endswith(_NOT_DATA) else None
+
+
+def summed_up(paths: list[str]) -> list[str]:
+    """The files themselves where they are few; else patterns, by folder and ending: a folder may hold other things, too."""
+    whole = list(dict.fromkeys(os.path.abspath(path) for path in paths))
+    if len(whole) <= FEW_FILES:
+        return whole
+    kinds = list(dict.fromkeys((os.path.dirname(path), os.path.splitext(path)[1]) for path in whole))
+    if len(kinds) <= MOST_FOLDERS:
+        return [f"{glob.escape(folder)}/*{glob.escape(ending)}" for folder, ending in kinds]
+    common = os.path.commonpath([folder for folder, _ in kinds])
+    endings = list(dict.fromkeys(ending for _, ending in kinds))[:MOST_ENDINGS]
+    return [f"{glob.escape(common)}/**/*{glob.escape(ending)}" for ending in endings] if common.count("/") > 1 else []

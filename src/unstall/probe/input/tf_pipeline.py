@@ -1,0 +1,172 @@
+"""The stages of tf.data pipelines, each with the user's line that made it: map, shuffle, batch, from_generator, …"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Optional
+
+from unstall.journal.events import PipelineBuilt
+from unstall.probe.core.patches import MARK, wrap
+from unstall.probe.core.probe import Probe
+from unstall.probe.core.tracebacks import unseen
+from unstall.probe.core.user_code import calling_code, code_place, is_own_file, user_place
+from unstall.probe.input.data_files import meet
+from unstall.probe.input.tf_stages import tag
+
+METHODS = (
+    "map", "flat_map", "interleave", "filter", "shuffle", "batch", "padded_batch", "ragged_batch", "prefetch", "cache", "repeat",
+    "take", "skip", "shard", "unbatch", "apply", "snapshot", "ignore_errors",
+)  # fmt: skip
+KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large one is, and how many there are
+SAME_ELEMENTS = ("RepeatDataset", "ShuffleDataset", "PrefetchDataset", "CacheDataset", "TakeDataset", "SkipDataset")
+MOST_STAGES_BACK = 10
+STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
+GIVEN_FILES = ("from_tensor_slices", "list_files", "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
+READERS = ("TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
+MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
+
+
+def install(module: ModuleType, probe: Probe) -> None:
+    dataset = module.DatasetV2
+    recorder = _Recorder(probe)
+    for name in METHODS:
+        wrap(dataset, name, recorder.method(name))
+    for name in STATIC:
+        _wrap_static(dataset, name, recorder)
+
+
+def install_readers(module: ModuleType, probe: Probe) -> None:
+    """tensorflow.python.data.ops.readers: sources that are made by naming a class."""
+    recorder = _Recorder(probe)
+    for name in READERS:
+        wrap(getattr(module, f"{name}V2"), "__init__", recorder.reader(name))
+
+
+def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
+    original = owner.__dict__.get(name)
+    if not isinstance(original, staticmethod) or hasattr(original.__func__, MARK):
+        return
+    inner = original.__func__
+
+    @functools.wraps(inner)
+    @unseen
+    def function(*args: Any, **kwargs: Any) -> Any:
+        noted = recorder.note(name, args, kwargs)
+        dataset = inner(*args, **kwargs)
+        recorder.tag(dataset, noted)
+        return dataset
+
+    setattr(function, MARK, inner)
+    setattr(owner, name, staticmethod(function))
+
+
+class _Recorder:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._stages = 0
+
+    def method(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def stage(dataset: Any, *args: Any, **kwargs: Any) -> Any:
+                noted = self.note(name, args, kwargs, dataset)
+                result = original(dataset, *args, **kwargs)
+                self.tag(result, noted)
+                return result
+
+            return stage
+
+        return make
+
+    def reader(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        def make(original: Callable[..., None]) -> Callable[..., None]:
+            def __init__(dataset: Any, *args: Any, **kwargs: Any) -> None:
+                noted = self.note(name, args, kwargs)
+                original(dataset, *args, **kwargs)
+                self.tag(dataset, noted)
+
+            return __init__
+
+        return make
+
+    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any = None) -> Optional[PipelineBuilt]:
+        if not self._probe.active or self._stages >= MOST_STAGES:
+            return None
+        noted: Optional[PipelineBuilt] = self._probe.shield.call("pipeline", self._record, name, args, kwargs, dataset)
+        return noted
+
+    def tag(self, dataset: Any, noted: Optional[PipelineBuilt]) -> None:
+        """The data set itself remembers its line, so that a pipeline that runs can be told stage by stage."""
+        if noted is not None:
+            self._probe.shield.call("pipeline", tag, dataset, noted)
+
+    def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> Optional[PipelineBuilt]:
+        where = user_place(4)
+        function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
+        by_us = is_own_file(calling_code(4).co_filename) or str(getattr(function, "__module__", "")).startswith("unstall.")
+        if where is None or by_us:
+            return None  # a stage that a library, or we, built for ourselves
+        self._stages += 1
+        if name in GIVEN_FILES:
+            meet(self._probe, [*args, *kwargs.values()][:2], name)
+        given = {f"argument_{index}": _shown(value) for index, value in enumerate(args)}
+        given.update({key: _shown(value) for key, value in kwargs.items()})
+        arguments = {key: shown for key, shown in given.items() if shown is not None}
+        if function is not None:
+            arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
+            arguments["function_where"] = code_place(function)
+        if name in KEEPING and dataset is not None:
+            arguments.update(self._probe.shield.call("pipeline sizes", _sizes, dataset) or {})
+        built = PipelineBuilt(at=time.time(), stage=name, where=where, arguments=arguments)
+        self._probe.emit(built)
+        return built
+
+
+def _sizes(dataset: Any) -> dict[str, Any]:
+    """element_bytes (None: it varies) and elements (-1: without end, -2: not known) of a data set, as far as it tells itself."""
+    tensorflow = sys.modules["tensorflow"]
+    total: Optional[int] = 0
+    for spec in tensorflow.nest.flatten(dataset.element_spec):
+        size = _spec_bytes(spec, dataset)
+        total = None if total is None or size is None else total + size
+    elements = int(dataset.cardinality()) if tensorflow.executing_eagerly() else -2
+    return {"element_bytes": total, "elements": elements}
+
+
+def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
+    shape, width = getattr(spec, "shape", None), getattr(getattr(spec, "dtype", None), "size", 0)
+    if shape is None or shape.rank is None or not width or spec.dtype.name in ("string", "variant", "resource"):
+        return None
+    sides = shape.as_list()
+    if sides and sides[0] is None:
+        sides[0] = batch_size(dataset)  # the last batch may be smaller, the others are not
+    size = width
+    for side in sides:
+        if side is None:
+            return None
+        size *= side
+    return int(size)
+
+
+def batch_size(dataset: Any) -> Optional[int]:
+    """Of the batch stage that a data set comes from, through stages that leave elements as they are."""
+    for _ in range(MOST_STAGES_BACK):
+        if hasattr(dataset, "_batch_size"):
+            return int(dataset._batch_size)
+        if type(dataset).__name__.strip("_") not in SAME_ELEMENTS:
+            return None
+        dataset = dataset._input_dataset
+    return None
+
+
+def _shown(value: Any) -> Optional[Any]:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return value[:200]
+    if hasattr(value, "numpy") and getattr(value, "shape", None) == ():
+        return str(value.numpy())[:200]
+    return None

@@ -1,0 +1,1 @@
+"""The model: layers, weights, gradients, the learning rate."""

@@ -1,0 +1,77 @@
+"""The learning rate of an optimizer as it is now, without calling anything of the user's or running a framework's operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Optional
+
+from unstall.probe.core.step_counter import as_number
+from unstall.probe.core.user_code import is_of_keras
+
+
+def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
+    """None where it follows a schedule that is not one of Keras's own, or cannot be read."""
+    inner = getattr(optimizer, "inner_optimizer", None) or optimizer
+    rate = getattr(inner, "_learning_rate", None)
+    if rate is None:
+        return None
+    if hasattr(rate, "assign"):
+        return as_number(read(rate))
+    if not callable(rate):
+        return as_number(rate)
+    if not is_of_keras(type(rate)):
+        return None
+    formula = _SCHEDULES.get(type(rate).__name__)
+    try:
+        return None if formula is None else formula(rate, step)
+    except (AttributeError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None  # another version's schedule
+
+
+def _exponential(schedule: Any, step: int) -> float:
+    passed = step / float(schedule.decay_steps)
+    power = math.floor(passed) if schedule.staircase else passed
+    return float(schedule.initial_learning_rate) * float(schedule.decay_rate) ** power
+
+
+def _inverse_time(schedule: Any, step: int) -> float:
+    passed = step / float(schedule.decay_steps)
+    power = math.floor(passed) if schedule.staircase else passed
+    return float(schedule.initial_learning_rate) / (1 + float(schedule.decay_rate) * power)
+
+
+def _polynomial(schedule: Any, step: int) -> float:
+    steps = float(schedule.decay_steps)
+    if schedule.cycle:
+        steps *= max(1, math.ceil(step / steps))
+    left: float = (1 - min(step, steps) / steps) ** float(schedule.power)
+    first, last = float(schedule.initial_learning_rate), float(schedule.end_learning_rate)
+    return (first - last) * left + last
+
+
+def _piecewise(schedule: Any, step: int) -> float:
+    after = sum(1 for boundary in schedule.boundaries if step > float(boundary))
+    return float(schedule.values[after])
+
+
+def _cosine(schedule: Any, step: int) -> float:
+    first = float(schedule.initial_learning_rate)
+    warm = int(getattr(schedule, "warmup_steps", 0) or 0)
+    target = getattr(schedule, "warmup_target", None)
+    if target is not None:
+        if step < warm:
+            return first + (float(target) - first) * step / warm
+        first, step = float(target), step - warm
+    passed = min(step / float(schedule.decay_steps), 1.0)
+    alpha = float(schedule.alpha)
+    return first * ((1 - alpha) * 0.5 * (1 + math.cos(math.pi * passed)) + alpha)
+
+
+_SCHEDULES: dict[str, Callable[[Any, int], float]] = {
+    "ExponentialDecay": _exponential,
+    "InverseTimeDecay": _inverse_time,
+    "PolynomialDecay": _polynomial,
+    "PiecewiseConstantDecay": _piecewise,
+    "CosineDecay": _cosine,
+}

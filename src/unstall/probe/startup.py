@@ -1,0 +1,112 @@
+"""Switches the probe on in this process, once. Everything here is undone by `UNSTALL_DISABLE=1`."""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Optional
+
+from unstall.journal.descriptors import out_of_the_way
+from unstall.journal.events import FrameworkLoaded, ProgramEnded
+from unstall.journal.run_folder import RunFolder
+from unstall.probe import hooks
+from unstall.probe.core import probe
+from unstall.probe.core.patches import AfterImport
+from unstall.probe.core.probe import Probe
+from unstall.probe.core.stdlib_imports import OwnImports
+from unstall.probe.fit import experiments
+from unstall.probe.host import devices, exceptions, modules, rank, signals
+from unstall.probe.trigger import FRAMEWORKS
+
+PR_SET_PTRACER = 0x59616D61
+ANY_PROCESS = -1
+
+imports = AfterImport()
+
+
+def is_disabled() -> bool:
+    return os.environ.get("UNSTALL_DISABLE", "") not in ("", "0")
+
+
+def begin(run: RunFolder) -> Optional[Probe]:
+    """The probe of this process: a new one, or the one that is on already. None if switched off."""
+    if is_disabled():
+        return None
+    running = probe.current()
+    if running is not None:
+        return running
+    new = Probe(run)
+    probe.set_current(new)
+    os.register_at_fork(after_in_child=new.stop)
+    atexit.register(ended, new)
+    new.shield.call("ptrace permission", _allow_stack_samples)
+    new.shield.call("errors", exceptions.install, new)
+    new.shield.call("own signals", signals.install, new)
+    new.shield.call("fatal errors", _note_fatal_errors, run)
+    new.shield.call("devices", devices.install, new)
+    new.shield.call("modules", modules.install, new)
+    new.shield.call("membership", rank.install, new)
+    new.shield.call("experiments", experiments.install, new)
+    new.shield.call("imports", _hook_frameworks, new)
+    return new
+
+
+def ended(probe_: Probe) -> None:
+    """The program comes to its orderly end."""
+    if os.getpid() == probe_.pid and probe_.active:
+        if probe_.close_loop is not None:
+            probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
+        probe_.shield.call("modules", modules.tell_once, probe_)
+        probe_.shield.call("end", _tell_end, probe_)
+        probe_.shield.call("end", probe_.writer.close)
+
+
+def _tell_end(probe_: Probe) -> None:
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid, peak_rss_bytes=peak))
+
+
+def _hook_frameworks(probe_: Probe) -> None:
+    def loaded(module: ModuleType) -> None:
+        version = str(getattr(module, "__version__", ""))
+        event = FrameworkLoaded(at=time.time(), name=module.__name__, version=version)
+        probe_.shield.call("frameworks", probe_.emit, event)
+
+    for name in FRAMEWORKS:
+        imports.add(name, loaded)
+    for name, hook in hooks.HOOKS:
+        imports.add(name, _shielded(probe_, name, hook))
+    imports.install()
+
+
+def _shielded(probe_: Probe, name: str, hook: Callable[[ModuleType, Probe], None]) -> Callable[[ModuleType], None]:
+    def run(module: ModuleType) -> None:
+        if probe_.active:
+            probe_.shield.call(f"hook {name}", hook, module, probe_)
+
+    return run
+
+
+def _allow_stack_samples() -> None:
+    """Where the kernel lets only ancestors look at a process (Yama), the watcher of a Guard needs leave."""
+    try:
+        restricted = Path("/proc/sys/kernel/yama/ptrace_scope").read_text().strip() == "1"
+    except OSError:
+        return
+    if restricted:
+        with OwnImports():
+            import ctypes
+        ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(ANY_PROCESS), 0, 0, 0)
+
+
+def _note_fatal_errors(run: RunFolder) -> None:
+    """The stack at a crash of native code, in the run folder; left alone where the program has its own."""
+    if not faulthandler.is_enabled():
+        file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        faulthandler.enable(file=out_of_the_way(file))  # stays open

@@ -1,0 +1,136 @@
+"""Pages: one file each that needs nothing else. What comes from outside is escaped, and a page can load nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.redact.text import redact, redact_json
+from unstall.journal.writer import finite
+from unstall.report.atomic_write import write_text
+from unstall.report.html import assets
+from unstall.report.terminal import story as text
+from unstall.training.evaluate.summary import number
+from unstall.training.loop.artifacts import as_data
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+@dataclass(frozen=True)
+class OnBoard:
+    """Of a page that the board shows: it follows its run, and leads back to the list."""
+
+    is_live: bool
+    note: str | None = None  # what is said where there is no verdict
+
+
+def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> None:
+    """The page of a run. `is_private`: in its folder, where nobody but the owner reads it."""
+    _write(render_run(story), target, is_private)
+
+
+def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
+    story = redact(story)
+    worn = assets.of_run() if board is None else assets.of_run_on_board()
+    shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
+    return (
+        _environment()
+        .get_template("run.html")
+        .render(
+            story=story,
+            timeline=story["timeline"],
+            headline=text.headline(story),
+            no_verdict=None if story["verdicts"] or (board is not None and board.note) else text.no_verdict(story),
+            outcome=text.outcome(story),
+            causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
+            not_seen=text.not_seen(story),
+            damaged=text.damaged(story),
+            summary=[*text.summary_lines(story), *(line for line in text.places(story) if line[0] != "report")],
+            pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
+            source_of=as_data,
+            dress=worn,
+            board=board,
+            icon=assets.icon(story["state"] == "stuck"),
+            data=embedded(shown),
+        )
+    )
+
+
+def macros(template: str) -> Any:
+    """What a template defines, to be called."""
+    return _environment().get_template(template).module
+
+
+def render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+def embedded(data: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element, or a line of JavaScript."""
+    plain = redact_json(json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str))
+    # All of it is ASCII, so U+2028 is escaped, too.
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def write_page(template: str, target: Path, **values: Any) -> None:
+    _write(render(template, **values), target)
+
+
+def _write(page: str, target: Path, is_private: bool = False) -> None:
+    try:
+        write_text(target, page, errors="backslashreplace", is_private=is_private)
+    except OSError as error:
+        raise WrongInput(f"Cannot write the page to '{target}': {error.strerror}.") from None
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(str(assets.TEMPLATES))
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
+    )
+    environment.filters.update(
+        code=_with_code, duration=text.duration, size=text.size, amount=_amount, clock=_clock, figure=number
+    )
+    return environment
+
+
+def _finally(value: object) -> object:
+    """What a template is about to write. Only plain texts are touched: markup is ours."""
+    return text.without_codes(value) if type(value) is str else value
+
+
+def _with_code(words: str) -> Markup:
+    """What stands between backticks is code; all else is escaped."""
+    from markupsafe import Markup
+
+    parts = [
+        Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
+        for number, part in enumerate(text.without_codes(words).split("`"))
+    ]
+    return Markup("").join(parts)
+
+
+def _amount(value: float | None, unit: str = "") -> str:
+    if value is None:
+        return "–"
+    if unit == "B":
+        return text.size(value)
+    if unit == "s":
+        return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
+    return f"{value:.1f} %" if unit == "%" else f"{value:,.0f}" if value == int(value) and value < 1e9 else f"{value:.4g}"
+
+
+def _clock(seconds: float) -> str:
+    """Time from the begin of the run: 0:07, 12:30, 3:02:11."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,139 @@
+"""Which of three answers a story is: what is wrong was found, nothing is wrong in what could be seen, or it cannot be told.
+
+That no cause was found says little where little could be looked at. So an answer names what was seen, and where that is not
+enough for an answer, what is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, WrongInput
+from unstall.diagnosis.probe_facts import journal_refused, probe_failure
+from unstall.journal.events import (
+    DeviceSampled,
+    FitBegan,
+    FrameworkLoaded,
+    HostSampled,
+    ModulesLoaded,
+    ProcessEnded,
+    ProgramStarted,
+    RunStarted,
+    SampleFailed,
+    StackSampled,
+    StepsEnded,
+)
+from unstall.journal.reader import Journal
+
+FOUND, CLEAR, UNKNOWN = "found", "clear", "unknown"
+# Of the commands that look for what is wrong: attach, diagnose.
+EXIT_CODES = {CLEAR: 0, FOUND: VERDICT_FOUND, UNKNOWN: CANNOT_TELL}
+EVERY_CAUSE = "every cause"  # what a row hides without which no answer can be given
+# States in which something is not as it should be, or nobody knows: what is said where no cause was found.
+UNEXPLAINED = {
+    "stuck": "no cause was found for this stall",
+    "failed": "no cause was found for this end",
+    "killed": "no cause was found for this end",
+    "unknown": "nothing says how it is",
+    "idle": "nothing says whether the program waits on purpose",
+}
+QUESTIONS = {"stuck": "why it is stuck", "failed": "why it failed", "killed": "why it was killed"}  # what cannot be told then
+_TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+_OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
+
+
+def outcome_of(story: dict[str, Any], reason: str | None) -> str:
+    """`reason`: why it cannot be told, if it cannot."""
+    if story["verdicts"] or known_end(story):
+        return FOUND
+    return CLEAR if reason is None else UNKNOWN
+
+
+def known_end(story: dict[str, Any]) -> str:
+    """Of a training of ours that failed: what it had that could not be helped, or why it was refused."""
+    given_up, failure = story.get("given_up"), story.get("failure")
+    if story["state"] not in {"failed", "killed"}:
+        return ""
+    if given_up:
+        return f"{given_up['cause']}: {given_up['happened']}"
+    is_refused = failure is not None and failure["kind"] == f"{WrongInput.__module__}.{WrongInput.__name__}"
+    return f"refused: {failure['message']}" if failure and is_refused else ""
+
+
+def worst(outcomes: list[str]) -> str:
+    """Of several stories that are told together."""
+    return next((each for each in (FOUND, UNKNOWN) if each in outcomes), CLEAR)
+
+
+def seen(journal: Journal) -> list[str]:
+    """What could be looked at, in words."""
+    steps, ended = journal.of(StepsEnded), journal.last(ProcessEnded)
+    found = {
+        "steps": bool(steps),
+        "loss": any(each.loss is not None for each in steps),
+        "stacks": journal.last(StackSampled) is not None,
+        "CPU": journal.last(HostSampled) is not None,
+        "memory": journal.last(HostSampled) is not None,
+        "GPU": journal.last(DeviceSampled) is not None,
+        "exit code": ended is not None and ended.exit_code is not None,
+    }
+    return [name for name, is_seen in found.items() if is_seen]
+
+
+def why_unknown(journal: Journal, state: str) -> str | None:
+    """Why no answer can be given where no cause was found; None where one can."""
+    if state in UNEXPLAINED:
+        return UNEXPLAINED[state]
+    started = journal.last(RunStarted)
+    mode = started.mode if started is not None else ""
+    if mode == "attach":
+        return _not_readable(journal)
+    return _not_seen_inside(journal) if mode == "run" and state != "starting" else None
+
+
+def _not_readable(journal: Journal) -> str | None:
+    has_stacks = any(sample.main for sample in journal.of(StackSampled))
+    return "the stacks of the program could not be read" if _refusals(journal) and not has_stacks else None
+
+
+def _refusals(journal: Journal) -> list[SampleFailed]:
+    return [event for event in journal.of(SampleFailed) if event.signal == "stacks"]
+
+
+def _not_seen_inside(journal: Journal) -> str | None:
+    """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
+    if journal.last(FitBegan) is not None or journal.last(StepsEnded) is not None:
+        return None
+    if journal.last(ProgramStarted) is not None:
+        return "no training step was seen"
+    if probe_failure(journal) is not None:
+        return "the probe inside the program did not run"
+    return "no training was seen" if journal_refused(journal) is None else "what the program told could not be written"
+
+
+def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
+    """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
+    if reason is not None and reason == _not_readable(journal):
+        refused = _refusals(journal)[-1]
+        return [_row(refused.missing, refused.cure)]
+    if reason is None or reason != _not_seen_inside(journal):
+        return []
+    failed = probe_failure(journal) or journal_refused(journal)
+    if journal.last(ProgramStarted) is None and failed is not None:
+        return [_row(failed.missing, failed.cure)]
+    if journal.last(ProgramStarted) is None:
+        return [_row("the program loaded no framework that Unstall knows, or it is not Python", "")]
+    loaded = _frameworks(journal)
+    was = " and ".join(loaded) + (" was loaded, but " if len(loaded) == 1 else " were loaded, but ") if loaded else ""
+    return [_row(f"{was}the steps of a training loop were not recognised", _OWN_LOOP)]
+
+
+def _frameworks(journal: Journal) -> list[str]:
+    """By their own names, as far as the probe tells."""
+    packages = {name for event in journal.of(ModulesLoaded) for name in event.packages}
+    names = {event.name for event in journal.of(FrameworkLoaded)} | packages
+    return [title for name, title in _TITLES.items() if name in names]
+
+
+def _row(missing: str, cure: str) -> dict[str, str]:
+    return {"missing": missing, "cure": cure, "causes": EVERY_CAUSE}

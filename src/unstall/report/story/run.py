@@ -1,0 +1,326 @@
+"""The story of a run as plain data: state, verdicts with the root first, what could not be looked at, where the time went.
+
+Everything that is printed for a person comes from here, and is the JSON of every command that gives verdicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from unstall.base.exit_codes import INTERRUPTED
+from unstall.base.redact.environment import masked_command
+from unstall.diagnosis.dead_threads import DeadThread, dead_threads
+from unstall.diagnosis.fatal_error import fatal_error, said, user_line
+from unstall.diagnosis.findings import Diagnosis, Finding
+from unstall.diagnosis.probe_facts import probe_failure
+from unstall.diagnosis.run_summary import memory_use, numerics, time_split
+from unstall.diagnosis.stalls import (
+    current_stall,
+    idle_s,
+    idle_state,
+    is_without_steps,
+    polling_state,
+    was_asked_to_end,
+    was_interrupted,
+)
+from unstall.journal.events import (
+    DeviceSampled,
+    ErrorRaised,
+    Event,
+    FitBegan,
+    HostSampled,
+    MembershipSeen,
+    PlanMade,
+    PlanUndone,
+    PlanVerified,
+    ProcessEnded,
+    ProgramEnded,
+    ProgramStarted,
+    RepairsEnded,
+    RunStarted,
+    SampleFailed,
+    SignalSent,
+    StackSampled,
+    StepsEnded,
+    TrainingBegan,
+    VerdictReached,
+)
+from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
+from unstall.report.story.outcome import missing_rows, outcome_of, seen, why_unknown
+from unstall.report.story.threads import threads
+from unstall.sensors.stacks import GONE
+
+MOST_EVENTS_PER_EVIDENCE = 5
+GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
+
+
+def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
+    folder = program_folder(journal)
+    started = journal.first(RunStarted)
+    told = state(journal, diagnosis)
+    reason = None if diagnosis.findings else why_unknown(journal, told)
+    story = {
+        "state": told,
+        "outcome": "",
+        "reason": reason,
+        "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
+        "earlier": earlier(journal, diagnosis, folder),
+        "seen": seen(journal),
+        "threads": [] if diagnosis.findings else threads(journal),
+        "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
+        "events": journal.count,
+        "unread": [asdict(each) for each in journal.unread],
+        "run": run,
+        "command": masked_command(started.command) if started else [],
+        "pid": started.pid if started else None,
+        "membership": membership(journal),
+        "progress": _progress(journal),
+        "time": time_split(journal),
+        "memory": memory_use(journal),
+        "numerics": numerics(journal),
+        "ended": _ended(journal),
+        "failure": failure(journal),
+        "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
+        "repairs": repairs(journal),
+        "given_up": given_up(journal),
+        "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
+        "report": None,  # where its page is, once it is written
+    }
+    story["outcome"] = outcome_of(story, reason)  # found | clear | unknown; the reason says why it is not known
+    return story
+
+
+def membership(journal: Journal) -> dict[str, Any] | None:
+    """Which worker of how many it is; None for a run that tells of no others."""
+    told = journal.last(MembershipSeen)
+    if told is None:
+        return None
+    return {"worker": told.worker, "of": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
+
+
+def state(journal: Journal, diagnosis: Diagnosis) -> str:
+    """failed | killed | interrupted | done | ended | stuck | idle | slow | training | running | starting | unknown. Ended: nobody
+    saw how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
+    told = state_of(journal, bool(diagnosis.findings))
+    if journal.is_beginning:
+        return "starting"
+    is_lost = journal.count == 0 or any(each.is_all for each in journal.unread)
+    return "unknown" if is_lost and told in GOES_ON else told
+
+
+def state_of(journal: Journal, is_named: bool) -> str:
+    """The same, where no more is known of the diagnosis than whether there is a verdict."""
+    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), current_stall(journal)
+    if ended is not None:
+        if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
+            return "interrupted"
+        if ended.signal is not None:
+            return "interrupted" if _was_left(journal, ended) else "killed"
+        if ended.exit_code is None:
+            failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
+            told = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
+        else:
+            told = "failed" if ended.exit_code else "done"
+        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        return "interrupted" if was_stuck and told in {"done", "ended"} else told
+    if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
+        return "failed"  # it is on its way out
+    if stall is not None and was_interrupted(journal, stall.began):
+        return "interrupted"  # its process lives on, as that of a notebook does
+    if stall is not None and stall.began.phase not in {"", "start", "between"}:
+        return "slow" if stall.is_busy else "stuck"
+    if stall is not None and is_named:
+        return "stuck"
+    if stall is not None and (idle := idle_state(stall)) is not None:
+        return idle
+    if (polls := polling_state(journal)) is not None:
+        return polls
+    return "training" if journal.last(StepsEnded) else "running"
+
+
+def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
+    """Whether its user ended a program that went on as it should: Ctrl-C, or a signal to Unstall, which passes it on."""
+    was_asked = any(sent.signal == ended.signal for sent in journal.of(SignalSent))
+    has_failed = any(error.fatal and error.kind != "KeyboardInterrupt" for error in journal.of(ErrorRaised))
+    return was_asked and not has_failed and not ended.stopped_by_us and current_stall(journal) is None
+
+
+def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
+    found = finding.found
+    return {
+        "cause": finding.cause,
+        "certainty": found.certainty.word,
+        "summary": found.summary,
+        "where": _shorten(found.where, folder),
+        "evidence": [
+            {
+                "claim": evidence.claim,
+                "value": evidence.value,
+                "limit": evidence.limit,
+                "events": [_reference(event) for event in evidence.events[:MOST_EVENTS_PER_EVIDENCE]],
+            }
+            for evidence in found.evidence
+        ],
+        "remedies": [{"do": remedy.do, "safety": remedy.safety.value} for remedy in found.remedies],
+        "effect": found.effect.name.lower(),
+        "followed_by": list(finding.followed_by),
+    }
+
+
+def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[dict[str, Any]]:
+    """What was said while the run went on and is not so in its end: each once, as it was said first. While a run goes on, what is
+    not said now may be said again."""
+    if journal.last(ProcessEnded) is None:
+        return []
+    holds = {name for finding in diagnosis.findings for name in (finding.cause, *finding.followed_by)}
+    said: dict[str, VerdictReached] = {}
+    for event in journal.of(VerdictReached):
+        if event.cause not in holds:
+            said.setdefault(event.cause, event)
+    return [
+        {
+            "cause": event.cause,
+            "certainty": event.certainty,
+            "summary": event.summary,
+            "where": _shorten(event.where, folder),
+            "at": event.at,
+            "no_steps_after": is_without_steps(journal, event),
+            "evidence": [str(each) for each in event.evidence],
+            "remedies": [str(each) for each in event.remedies],
+        }
+        for event in said.values()
+    ]
+
+
+def _shorten(where: str | None, folder: str) -> str | None:
+    prefix = folder.rstrip("/") + "/"
+    return where[len(prefix) :] if where and folder and where.startswith(prefix) else where
+
+
+def _reference(event: Event) -> dict[str, Any]:
+    return {"event": type(event).__name__, "at": event.at}
+
+
+def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]) -> list[dict[str, str]]:
+    """One line for each thing that is missing, with the causes that it hides; `first`, that without which there is no answer."""
+    by_missing: dict[tuple[str, str], list[str]] = {}
+    for name, unknown in diagnosis.unknown.items():
+        by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
+    known = {row["missing"] for row in first}
+    by_cause = [(missing, cure, names) for (missing, cure), names in by_missing.items() if missing not in known]
+    rows = [*first, *({"missing": missing, "cure": cure, "causes": ", ".join(names)} for missing, cure, names in by_cause)]
+    told = {row["missing"] for row in rows}
+    failed = probe_failure(journal)
+    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
+    failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
+    failures = [event for event in failures if not _seen_later(journal, event)]
+    not_sampled = {(event.missing, event.cure): event for event in failures}
+    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
+    rows += [
+        {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
+        for name, crashed in diagnosis.crashed.items()
+    ]
+    return rows
+
+
+def _seen_later(journal: Journal, failed: SampleFailed) -> bool:
+    """A look that failed once, and was made up for by the next, hides nothing."""
+    looks: dict[str, list[Event]] = {
+        "stacks": [sample for sample in journal.of(StackSampled) if not sample.native],
+        "native_stacks": [sample for sample in journal.of(StackSampled) if sample.native],
+        "device": list(journal.of(DeviceSampled)),
+        "host": list(journal.of(HostSampled)),
+    }
+    return any(look.at > failed.at for look in looks.get(failed.signal, []))
+
+
+def _progress(journal: Journal) -> dict[str, Any]:
+    stall = current_stall(journal)
+    last = next((event for event in reversed(journal.of(StepsEnded)) if event.phase == "train"), None)
+    fit = journal.last(FitBegan)
+    host = journal.last(HostSampled)
+    began = journal.first(RunStarted) or journal.first(ProgramStarted)
+    went_on = journal.last(TrainingBegan)
+    done = last.last if last else None
+    if stall is not None and stall.began.step > 0:  # the pulse knows of steps that were not written any more
+        done = max(done or 0, stall.began.step - 1)
+    return {
+        "step": done,
+        "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
+        "epoch": last.epoch if last else None,
+        "epochs": fit.epochs if fit else None,
+        "steps_per_epoch": fit.steps_per_epoch if fit else None,
+        "loss": last.loss if last else None,
+        "seconds": max(0.0, journal.now - began.at) if began else None,
+        "stalled_s": stall.seconds if stall else None,
+        "stalled_in": stall.began.phase if stall else None,
+        "stalled_step": stall.began.step if stall else None,
+        "idle_s": idle_s(journal),
+        "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
+    }
+
+
+def repairs(journal: Journal) -> list[dict[str, Any]]:
+    """Each plan of a training that was repaired, oldest first, with whether it helped."""
+    helped = {event.attempt: event.how for event in journal.of(PlanVerified)}
+    undone = {event.attempt: event.why for event in journal.of(PlanUndone)}
+    return [
+        {
+            "remedy": plan.remedy,
+            "cause": plan.cause,
+            "verb": plan.verb,
+            "change": plan.change,
+            "before": plan.undo,
+            "why": plan.why,
+            "happened": plan.happened,
+            "evidence": plan.evidence,
+            "attempt": plan.attempt,
+            "most": plan.most,
+            "step": plan.step,
+            "from_step": plan.from_step,
+            "verify": plan.verify,
+            "helped": helped.get(plan.attempt),
+            "undone": undone.get(plan.attempt),
+        }
+        for plan in journal.of(PlanMade)
+    ]
+
+
+def given_up(journal: Journal) -> dict[str, Any] | None:
+    """Why nothing more was done, if nothing was; said before a later start, it is no more so."""
+    ended, started = journal.last(RepairsEnded), journal.last(RunStarted)
+    if ended is None or (started is not None and started.at > ended.at):
+        return None
+    names = ("cause", "step", "happened", "evidence", "why", "advice", "command")
+    return {name: getattr(ended, name) for name in names}
+
+
+def failure(journal: Journal) -> dict[str, Any] | None:
+    """The error that ended the program, whether or not a cause is known: its innermost sentence, where the program's own code is,
+    and the whole text."""
+    error = fatal_error(journal)
+    if error is None:
+        return None
+    inner = said(error)
+    return {
+        "kind": inner.kind,
+        "message": inner.message,
+        "where": user_line(error, program_folder(journal)),
+        "raised": error.kind,  # what was raised in the end, where that wraps another
+        "text": error.message,
+    }
+
+
+def _dead(journal: Journal, folder: str) -> list[DeadThread]:
+    stall = current_stall(journal)
+    return dead_threads(journal, stall, folder) if stall is not None else []
+
+
+def _ended(journal: Journal) -> dict[str, Any] | None:
+    ended = journal.last(ProcessEnded)
+    if ended is None:
+        return None
+    return {"exit_code": ended.exit_code, "signal": ended.signal, "stopped_by_unstall": ended.stopped_by_us}

@@ -1,0 +1,202 @@
+"""Where a program is that no cause explains: the line of each thread, whether it runs or waits, and in which system call.
+
+A thread is told with the user's own innermost line, in how many of the samples it stood there, and, of a wait, with what the
+kernel says of it. Threads without Python are told where they sit in a call that waits for a file or a connection.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.thread_waits import asleep_in, find, standing_s
+from unstall.journal.events import ProcessEnded, RunStarted, StackSampled, ThreadsSeen, ThreadStack
+from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_native, main_thread, place, position, program_folder, python_frames, user_frames
+from unstall.report.terminal.story import duration
+
+MAX_LINES = 6
+LEAST_WAIT_S = 1.0  # that is worth its time
+SAME_LOOK_S = 2.0  # between a sample of the stacks and what the kernel says of the same threads
+# What a thread without Python may sit in that tells something; a futex or a poll is where idle ones always are.
+_TELLING_CALLS = frozenset(
+    {"read", "pread64", "readv", "write", "open", "openat", "stat", "newfstatat", "flock", "fcntl", "fsync"}
+    | {"connect", "recvfrom", "recvmsg", "sendto", "sendmsg"}
+)
+
+
+def threads(journal: Journal) -> list[dict[str, Any]]:
+    """Of a process that was attached to, of a program in a stall, and of one that ended badly as it was seen last; the main
+    thread first. Empty where no stack was seen."""
+    samples, looks = _looked_at(journal)
+    if not samples:
+        return _seen_last(journal)
+    return _told(journal, samples, looks)
+
+
+def _seen_last(journal: Journal) -> list[dict[str, Any]]:
+    """Of a program that was ended, or ended with an error, while it moved: each process by its last sample, with its age."""
+    ended = journal.last(ProcessEnded)
+    if ended is None or (ended.signal is None and not ended.exit_code):
+        return []
+    last = {sample.pid: sample for sample in journal.of(StackSampled) if sample.threads}
+    rows = []
+    for sample in last.values():
+        looks = [look for look in journal.of(ThreadsSeen) if abs(look.at - sample.at) < SAME_LOOK_S]
+        rows += [
+            {**row, "for_s": None, "before_end_s": max(0.0, ended.at - sample.at)} for row in _told(journal, [sample], looks)
+        ]
+    return rows
+
+
+def _told(journal: Journal, samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
+    by_pid: dict[int, list[StackSampled]] = {}
+    for sample in samples:
+        by_pid.setdefault(sample.pid, []).append(sample)
+    folder = program_folder(journal)
+    rows = [row for group in by_pid.values() for row in _rows(group, looks, folder)]
+    rows += [row for group in by_pid.values() if group[-1].main for row in _without_python(group, looks)]
+    return sorted(rows, key=lambda row: (not row["main"], not row["yours"], row["state"] != "runs", not row["call"]))
+
+
+def stacks(journal: Journal) -> list[dict[str, Any]]:
+    """Each thread of the last sample of each process, whole, innermost frame first; with native frames where there are some."""
+    folder = program_folder(journal)
+    last: dict[int, StackSampled] = {}
+    for sample in _looked_at(journal)[0]:
+        known = last.get(sample.pid)
+        if known is None or sample.native or not known.native:
+            last[sample.pid] = sample
+    return [
+        {
+            "pid": sample.pid,
+            "id": thread["id"],
+            "name": thread["name"],
+            "active": thread["active"],
+            "frames": [
+                {
+                    "function": frame["function"],
+                    "where": frame["module"] if is_native(frame) else place(frame["file"], frame["line"], folder),
+                }
+                for frame in thread["frames"]
+            ],
+        }
+        for sample in last.values()
+        for thread in sample.threads
+    ]
+
+
+def _looked_at(journal: Journal) -> tuple[list[StackSampled], list[ThreadsSeen]]:
+    """The samples of this attach, with those that another remembered of the kernel's; else those of the stall."""
+    started, stall = journal.last(RunStarted), current_stall(journal)
+    if started is not None and started.mode == "attach":
+        return list(journal.since(StackSampled, started.at)), list(journal.of(ThreadsSeen))
+    return ([*stall.samples, *stall.children], list(stall.threads)) if stall is not None else ([], [])
+
+
+def _rows(samples: list[StackSampled], looks: list[ThreadsSeen], folder: str) -> list[dict[str, Any]]:
+    last = samples[-1]
+    main = main_thread(last)
+    return [_row(thread, samples, looks, folder, last.main and thread is main) for thread in last.threads if position(thread)]
+
+
+def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSeen], folder: str, main: bool) -> dict[str, Any]:
+    pid, number = samples[-1].pid, thread["id"]
+    of_thread = [each for sample in samples for each in sample.threads if each["id"] == number]
+    counts = Counter(_line(each, folder) for each in of_thread)
+    (where, function, yours), count = counts.most_common(1)[0]
+    runs = 2 * sum(each["active"] for each in of_thread) >= len(of_thread)
+    call, on, _ = (None, None, "") if runs else asleep_in(looks, pid, number)
+    stood = None if runs else standing_s(looks, pid, number)
+    return {
+        "pid": pid,
+        "id": number,
+        "name": thread["name"] or ("MainThread" if main else f"thread {number}"),
+        "main": main,
+        "state": "runs" if runs else "waits",
+        "where": where,
+        "function": function,
+        "yours": yours,
+        "samples": count,
+        "of": len(samples),
+        "call": call,
+        "on": on,
+        "for_s": stood if stood is not None and math.isfinite(stood) else None,
+    }
+
+
+def _line(thread: ThreadStack, folder: str) -> tuple[str, str, bool]:
+    """The user's innermost line; where none of the user's code is in the stack, the innermost of all."""
+    users = user_frames(thread)
+    frames = users or python_frames(thread)
+    return (
+        (place(frames[0]["file"], frames[0]["line"], folder), frames[0]["function"], bool(users)) if frames else ("", "", False)
+    )
+
+
+def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
+    pid = samples[-1].pid
+    known = {thread["id"] for sample in samples for thread in sample.threads if position(thread)}
+    newest = next((look for look in reversed(looks) if look.pid == pid), None)
+    rows = []
+    for thread in newest.threads if newest is not None else []:
+        call, on, name = asleep_in(looks, pid, thread["id"])
+        stood = standing_s(looks, pid, thread["id"])
+        is_long = stood is not None and LEAST_WAIT_S <= stood < math.inf
+        if thread["id"] in known or call not in _TELLING_CALLS or not is_long or not _is_in_it(looks, pid, thread["id"], call):
+            continue
+        rows.append(
+            {"pid": pid, "id": thread["id"], "name": name or f"thread {thread['id']}", "main": False, "state": "waits",
+             "where": None, "function": None, "yours": False, "samples": 0, "of": len(samples), "call": call, "on": on,
+             "for_s": stood}
+        )  # fmt: skip
+    return rows
+
+
+def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None) -> bool:
+    """In every look in which the kernel tells its call."""
+    seen = [row["call"] for look in looks if look.pid == pid and (row := find(look, thread)) is not None]
+    return all(each in (call, None) for each in seen)
+
+
+# --- in words ---
+
+
+def lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
+    """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call.
+    `is_over`: the program has ended, so nobody can attach to it any more."""
+    shown = [row for row in rows if row["main"] or row["yours"] or row["state"] == "runs" or row["where"] is None]
+    told = [sentence(row) for row in shown[:MAX_LINES]]
+    left = len(rows) - len(told)
+    where = "story.json in the run folder" if is_over else "unstall attach --dump"
+    return [*told, f"{left} more thread{'s' if left > 1 else ''}: {where}"] if left and told else told
+
+
+def sentence(row: dict[str, Any]) -> str:
+    """MainThread waits at train.py:12 in load (4 of 4 samples), in the system call openat on /data/1.jpg, for 1 min 2 s"""
+    before_end_s = row.get("before_end_s")
+    state = row["state"] if before_end_s is None else {"runs": "ran", "waits": "waited"}[row["state"]]
+    words = f"{row['name']} {state}"
+    if row["where"]:
+        words += f" at {row['where']} in {row['function']}"
+        words += f" ({row['samples']} of {row['of']} samples)" if before_end_s is None else ""
+    else:
+        words += f" (thread {row['id']}, which runs no Python)"
+    if row["call"]:
+        words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
+    if before_end_s is not None:
+        return f"{words}, {duration(before_end_s)} before the end"
+    return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= LEAST_WAIT_S else "")
+
+
+def dump_lines(rows: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[str]:
+    """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
+    said = {(row["pid"], row["id"]): sentence(row) for row in told}
+    result = []
+    for row in rows:
+        head = said.get((row["pid"], row["id"]), row["name"] or "a thread")
+        result += ["", f"Process {row['pid']}, thread {row['id']}: {head}"]
+        result += [f"    {frame['function']} ({frame['where']})" for frame in row["frames"]]
+    return result

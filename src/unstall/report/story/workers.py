@@ -1,0 +1,84 @@
+"""The story of several workers as plain data: what holds for the whole, where each is, and who holds the others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_crew
+from unstall.diagnosis.verdict import Effect
+from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
+from unstall.diagnosis.workers.blocker import Holder, Holding
+from unstall.diagnosis.workers.members import Crew, Member
+from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
+from unstall.report.story.run import told_verdict
+
+OF_THE_WHOLE = frozenset(
+    {"collective_stuck", "worker_missing", "worker_slow", "clocks_apart", "versions_differ", "address_wrong"}
+)
+
+
+def tell_crew(crew: Crew, holding: Holding | None = None) -> dict[str, Any]:
+    """`holding`: what a few numbers of each have shown already, where they are followed."""
+    diagnosis, placed = diagnose_crew(crew), places_of(crew)
+    verdicts = [{**told_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings]
+    holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
+    quickly = [] if holding is None else [_holder(holder) for holder in holding.holders]
+    holders |= {holder["worker"] for holder in quickly}
+    state = "stuck" if quickly else _state(diagnosis, placed)
+    return {
+        "state": state,
+        "outcome": FOUND if verdicts or quickly else UNKNOWN if state in {"stuck", "failed"} else CLEAR,
+        "of": crew.of,
+        "coordinator": crew.coordinator,
+        "not_read": list(crew.not_read),
+        "verdicts": verdicts,
+        "holders": quickly,
+        "held": holding.held if holding else None,
+        "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
+        + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
+        "unread": [{"run": member.run, **asdict(each)} for member in crew.members for each in member.journal.unread],
+        "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
+    }
+
+
+def _holder(holder: Holder) -> dict[str, Any]:
+    seen = holder.sighting
+    return {"worker": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "words": holder.words}
+
+
+def _worker(member: Member, place: Place, holds: bool) -> dict[str, Any]:
+    return {
+        "worker": member.worker,
+        "name": member.name,
+        "run": member.run,
+        "host": member.host,
+        "doing": place.doing.value,
+        "words": place.words,
+        "step": place.step,
+        "phase": place.phase,
+        "where": place.where,
+        "seconds": max(0.0, member.journal.now - place.at),
+        "holds": holds,
+        "verdict": _own(member),
+    }
+
+
+def _own(member: Member) -> dict[str, Any] | None:
+    """What is wrong with this worker itself, where that is more than that it waits."""
+    findings = [finding for finding in diagnose(member.journal).findings if finding.cause not in OF_THE_WHOLE]
+    return told_verdict(findings[0]) if findings else None
+
+
+def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:
+    effects = {finding.found.effect for finding in diagnosis.findings}
+    doing = {place.doing for _, place in placed}
+    if doing == {Doing.ENDED}:
+        return "done"
+    if doing <= GONE:
+        return "failed"
+    if Effect.STOPS in effects:
+        return "stuck"
+    if Effect.SLOWS in effects:
+        return "slow"
+    return "training" if Doing.TRAINS in doing else "running"

@@ -1,0 +1,1 @@
+"""The story and other results as text for a terminal."""

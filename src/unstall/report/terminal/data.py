@@ -1,0 +1,197 @@
+"""What was found in a data set, on a terminal: a table of problems, the gravest first, with the first examples of each."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from unstall.base.formatting import counted, data_set_holds
+from unstall.report.terminal.story import console, print_clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
+EXAMPLES = 3  # of each problem
+CLASSES = 20
+OUTLIERS = 6
+SPREADS = {
+    "boxes_per_image": "boxes in an image",
+    "image_width": "image width",
+    "image_height": "image height",
+    "box_width": "box width",
+    "box_height": "box height",
+    "box_share_of_image": "box, share of image",
+    "aspect_ratio": "width over height",
+}
+
+
+def show_check(plain: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if plain["problems"]:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
+        for name, justify in (("", "left"), ("problem", "left"), ("count", "right"), ("first examples", "left")):
+            table.add_column(name, justify=justify, no_wrap=name != "first examples")  # type: ignore[arg-type]
+        for problem in plain["problems"]:
+            severity = Text(problem["severity"], style=COLOUR[problem["severity"]])
+            table.add_row(severity, problem["problem"], f"{problem['count']:,}", Text(_examples(problem)))
+        print_clean(out, table)
+    print_line(out, Text.from_markup(summary(plain)))
+
+
+def print_line(out: Console, line: Text) -> None:
+    """As long as it is: a path that is broken in two cannot be copied."""
+    if not out.quiet:
+        out.print(line, soft_wrap=True)
+
+
+def _examples(problem: dict[str, Any]) -> str:
+    shown = [f"{place(finding)} {printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
+    more = problem["count"] - len(shown)
+    return "\n".join([*shown, f"and {more:,} more"] if more else shown)
+
+
+def place(finding: dict[str, Any]) -> str:
+    """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
+    where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
+    field = f": {finding['field']}" if finding["field"] else ""
+    return printable(f"{where}{field}{_image(finding)}:")
+
+
+def _image(finding: dict[str, Any]) -> str:
+    name = finding["example"]
+    is_told = name in {"", finding["file"]} or (
+        finding["box"] is not None and PurePath(name).stem == PurePath(finding["file"]).stem
+    )
+    return "" if is_told else f" ({name})"
+
+
+def printable(text: str) -> str:
+    """Names of files come from strangers: none may move the cursor or colour the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def summary(plain: dict[str, Any]) -> str:
+    """One line, with rich's marks for colour."""
+    counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
+    words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
+    told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
+    found = ", ".join(told) or "[green]nothing wrong was found[/]"
+    size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
+    if plain["images"] and not plain["images_looked_at"]:
+        size += ", the images themselves not looked at"
+    return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
+
+
+def show_fixed(told: dict[str, Any], out: Console) -> None:
+    from rich.text import Text
+
+    left = sum(row["count"] for row in told["left_as_it_was"])
+    lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
+    changed = f"{counted(len(told['changes']), 'change')}, listed in changes.txt"
+    print_line(out, Text(f"{told['copy']}: {changed}; {counted(left, 'finding')} left as they were{lost}"))
+
+
+def show_stats(told: dict[str, Any], out: Console) -> None:
+    from rich.text import Text
+
+    splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
+    empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
+    print_line(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
+    classes = _figures(out)
+    for name in ("class", "boxes", "images", "median side"):
+        _add_column(classes, name, is_first=name == "class")
+    for row in told["classes"][:CLASSES]:
+        side = "" if row["median_side"] is None else f"{row['median_side']:,.0f} px"
+        classes.add_row(row["class"], f"{row['boxes']:,}", f"{row['images']:,}", side)
+    if len(told["classes"]) > CLASSES:
+        classes.add_row(f"and {len(told['classes']) - CLASSES} more", "", "", "")
+    print_clean(out, classes)
+    print_clean(out, _spreads(told, out))
+    sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
+    print_line(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
+    for row in told["outliers"][:OUTLIERS]:
+        print_clean(
+            out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
+        )
+    if told["anchors"]:
+        print_clean(out, _anchors(told, out))
+    if len(told["anchors"]) == 1:
+        better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in told["anchors"][0]["better"])
+        print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
+
+
+def _figures(out: Console, wide: int = 80) -> Table:
+    """Columns stand apart from so many characters of width on."""
+    from rich.table import Table
+
+    return Table(box=None, padding=(0, 3 if out.width >= wide else 1, 0, 0), header_style="dim")
+
+
+def _add_column(table: Table, name: str, is_first: bool = False) -> None:
+    """On a narrow terminal the name in the first column is broken, never a number."""
+    if is_first:
+        table.add_column(name, overflow="fold", min_width=14)
+    else:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def _spreads(told: dict[str, Any], out: Console) -> Table:
+    columns = ("mean", "0%", "5%", "50%", "95%", "100%")
+    table = _figures(out)
+    _add_column(table, "", is_first=True)
+    for name in columns:
+        _add_column(table, {"0%": "least", "50%": "median", "100%": "most"}.get(name, name))
+    for key, name in SPREADS.items():
+        if told[key]:
+            table.add_row(name, *(f"{told[key][column]:,.4g}" for column in columns))
+    return table
+
+
+def _anchors(told: dict[str, Any], out: Console) -> Table:
+    table = _figures(out, wide=100)
+    for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
+        _add_column(table, name, is_first=name == "anchors of")
+    for row in told["anchors"]:
+        by_size = (
+            f"{row['recall_by_size'][size]:.0%}" if size in row["recall_by_size"] else "" for size in ("small", "medium", "large")
+        )
+        table.add_row(
+            row["detector"], f"{row['recall']:.1%}", *by_size, f"{row['own_mean_iou']:.2f}", f"{row['better_mean_iou']:.2f}"
+        )
+    table.caption = (
+        "fit: boxes with an anchor of IoU 0.5, after the detector's own resize; shape: mean IoU of width and height alone"
+    )
+    table.caption_justify = "left"
+    return table
+
+
+# What was written by `unstall data convert` and `split`: how much, and what the format could not hold.
+
+
+def show(done: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    out = console()
+    splits = ", ".join(f"{name or 'undivided'} {count:,}" for name, count in done["splits"].items())
+    holds = data_set_holds(done["images"], done["boxes"], len(done["classes"]))
+    out.print(Text(f"{holds} ({splits})"), soft_wrap=True)
+    out.print(Text(f"{done['from']['format']} → {done['to']['format']}: {done['to']['path']}"), soft_wrap=True)
+    for what, count in done["lost"].items():
+        out.print(
+            Text(f"not kept, since {done['to']['format']} cannot hold it: {count:,} {what}", style="yellow"), soft_wrap=True
+        )
+    left_out = done["images_without_annotation"]
+    if left_out:
+        said = "1 image has no annotation and is" if left_out == 1 else f"{left_out:,} images have no annotation and are"
+        names = f"`unstall data check {shlex.quote(done['from']['path'])}` says which"
+        out.print(Text(f"{said} not in the copy; {names}", style="yellow"), soft_wrap=True)
+    found = sum(done["findings"].values())
+    if found:
+        kinds = ", ".join(f"{name} {count:,}" for name, count in done["findings"].items())
+        out.print(Text(f"{found:,} things met while reading ({kinds})", style="yellow"), soft_wrap=True)

@@ -1,0 +1,98 @@
+"""What was found in images: a table, and pictures with boxes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.formatting import counted
+from unstall.report.terminal.data import print_line, printable
+from unstall.report.terminal.story import print_clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from unstall.base.progress import Progress
+    from unstall.data.example import DataSet
+
+MOST_SIDE = 4096  # pixels of a picture
+ROWS = 100  # of the table; all are in the JSON
+
+
+def show(plain: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("image", "class", "score", "left", "top", "right", "bottom"):
+        is_name = name in {"image", "class"}
+        table.add_column(name, justify="left" if is_name else "right", overflow="fold", no_wrap=not is_name)
+    rows = [(name, box) for name, image in zip(_short_names(plain), plain["images"], strict=True) for box in image["boxes"]]
+    for name, box in rows[:ROWS]:
+        edges = [f"{edge:.1f}" for edge in box["box"]]
+        table.add_row(Text(printable(name)), Text(printable(box["class"])), f"{box['score']:.3f}", *edges)
+    if rows:
+        print_clean(out, table)
+    if len(rows) > ROWS:
+        print_line(out, Text(f"and {len(rows) - ROWS:,} more"))
+    for each in plain["skipped"]:
+        print_line(out, Text(f"not read: {printable(each['image'])}: {printable(each['why'])}"))
+    pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
+    drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
+    found = f"{counted(len(plain['images']), 'image')}, {counted(len(rows), 'box', 'boxes')}"
+    print_line(out, Text(f"{found} of {plain['least_score']:g} and more{drawn}"))
+
+
+def _short_names(plain: dict[str, Any]) -> list[str]:
+    """Of the images, without the folder that all of them lie in: on a narrow terminal the name itself must be seen."""
+    names = [image["image"] for image in plain["images"]]
+    common = os.path.commonprefix(names)  # noqa: RUF071  (cut at a slash below; commonpath would make gs:/ of gs://)
+    return [name[common.rfind("/") + 1 :] for name in names]
+
+
+def draw(data: DataSet, result: dict[str, Any], folder: Path, progress: Progress | None) -> None:
+    """A picture for each image; its path is added to the result."""
+    from unstall.data.tools.visualization import save
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongInput(f"Cannot write pictures to '{folder}': {error.strerror}.") from None
+    taken: set[str] = set()
+    for number, image in enumerate(result["images"]):
+        picture = _picture(data, image)
+        if picture is not None:
+            target = folder / _free_name(Path(image["image"]), taken)
+            save(picture, target)
+            image["picture"] = str(target)
+        if progress is not None:
+            progress("drawing", number + 1, len(result["images"]))
+
+
+def _picture(data: DataSet, image: dict[str, Any]) -> Any:
+    import numpy as np
+    from PIL import ImageDraw
+
+    from unstall.data.tools.visualization import colour_of, decoded, draw_box
+
+    source = data.examples[image["row"]].image
+    found = decoded(source, MOST_SIDE) if source is not None else None
+    if found is None:
+        return None
+    picture, scale = found
+    pen = ImageDraw.Draw(picture)
+    for box in reversed(image["boxes"]):  # the best last, on top
+        draw_box(pen, np.asarray(box["box"]) * scale, colour_of(box["number"]), f"{box['class'][:17]} {box['score']:.2f}")
+    return picture
+
+
+def _free_name(path: Path, taken: set[str]) -> str:
+    """Two images of one name may lie in different folders."""
+    name, count = f"{path.stem}.jpg", 1
+    while name in taken:
+        count += 1
+        name = f"{path.stem}_{count}.jpg"
+    taken.add(name)
+    return name

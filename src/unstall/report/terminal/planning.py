@@ -1,0 +1,179 @@
+"""A plan of memory, on a terminal: what is needed for what, against what there is; then what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from unstall.report.terminal.data import print_line, printable
+from unstall.report.terminal.story import print_clean, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from unstall.base.progress import Progress
+    from unstall.planning.memory.messages import Question
+
+PARTS = ("weights", "gradients", "optimizer", "activations", "input", "need")
+SHOWN_LAYERS = 6
+WAYS = {
+    "compiled": "by JAX's compiler, for this card",
+    "compiled on the card": "by JAX's compiler, on this card",
+    "compiled for the CPU": "by JAX's compiler, for this machine's CPU",
+    "measured": "measured in a process of its own",
+    "estimated": "an estimate from shapes",
+}
+
+
+def told_before(progress: Progress | None) -> Callable[[Question], None] | None:
+    """Says on a terminal what is being asked: a compilation takes a minute or more, and does not say how far it is."""
+    if progress is None:
+        return None
+    asked = 0
+
+    def tell(question: Question) -> None:
+        nonlocal asked
+        settings = question.settings
+        images = f"{settings['micro_batch']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
+        doing = "measuring" if question.way == "measured" else "estimating" if question.way == "estimated" else "compiling"
+        progress(f"{doing} {question.phase} ({images})", asked, 0)
+        asked += 1
+
+    return tell
+
+
+def show_plan(plain: dict[str, Any], out: Console) -> None:
+    from rich.text import Text
+
+    device = plain["device"]
+    kept = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
+    place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
+    print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{kept}"))
+    print_line(out, Text(f"figures: {WAYS[plain['way']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
+    if plain["note"]:
+        print_line(out, Text(f"note: {plain['note']}", "yellow"))
+    print_clean(out, _parts(plain))
+    if plain["layers"]:
+        print_clean(out, _layers(plain))
+    print_clean(out, _ways(plain))
+    print_line(out, Text(_host(plain["host"]), "" if plain["host"]["fits"] else "bold red"))
+    print_line(out, _verdict(plain))
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number == 0 else "right")
+    return table
+
+
+def _parts(plain: dict[str, Any]) -> Table:
+    from rich.text import Text
+
+    table = _table("", "training step", "evaluation", "checkpoint")
+    training, evaluation = plain["training"], plain["evaluation"]
+    for name in PARTS:
+        style = "bold" if name == "need" else ""
+        kept = {"weights": training["weights"], "optimizer": training["optimizer"], "need": plain["checkpoint"]["disk_bytes"]}
+        cells = [training[name], evaluation[name], kept.get(name)]
+        label = "in all" if name == "need" else name
+        table.add_row(Text(label, style), *(Text("" if not each else size(each), style) for each in cells))
+    room = training["need"] + training["input"] + training["weights"]
+    table.add_row("with the next batch and first weights", size(room), "", "")
+    table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
+    table.add_row("images at once", str(plain["chosen"]["micro_batch"]), str(evaluation["images"]), "")
+    return table
+
+
+def _layers(plain: dict[str, Any]) -> Table:
+    table = _table("largest outputs", "shape", "calls", "bytes")
+    for layer in plain["layers"][:SHOWN_LAYERS]:
+        shape = "×".join(map(str, layer["shape"]))
+        table.add_row(layer["name"], shape, str(layer["calls"]), size(layer["bytes"]))
+    return table
+
+
+def _ways(plain: dict[str, Any]) -> Table:
+    from rich.text import Text
+
+    table = _table("way", "precision", "remat", "micro-batch", "needs", f"of {size(plain['limit_bytes'])}")
+    table.add_column("costs", overflow="fold")
+    for each in plain["tried"]:
+        choice = each["choice"]
+        fits = Text("fits", "green") if each["fits"] else Text("does not fit", "red")
+        remat = "yes" if choice["remat"] else "no"
+        table.add_row(
+            each["what"], choice["precision"], remat, str(choice["micro_batch"]), size(each["need_bytes"]), fits,
+            Text(each["costs"], "dim"),
+        )  # fmt: skip
+    return table
+
+
+def _host(host: dict[str, Any]) -> str:
+    names = ("framework", "ahead", "cache", "scratch", "snapshot", "device")
+    parts = ", ".join(f"{name} {size(host[name])}" for name in names if host[name])
+    room = f"of {size(host['limit'])}, {size(host['used'])} of them in use"
+    return f"host memory: {size(host['total'])} ({parts}) {room}{'' if host['fits'] else ': does not fit'}"
+
+
+def _verdict(plain: dict[str, Any]) -> Any:
+    from rich.text import Text
+
+    largest = plain["largest_micro_batch"]
+    more = " or more" if largest == plain["most_images"] else ""
+    found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
+    if not plain["fits"]:
+        return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
+    if plain["device"]["is_here"] and not plain["host"]["fits"]:
+        cure = "smaller --cache-bytes, --ahead-bytes or --micro-batch, or fewer --input-threads"
+        return Text(f"it fits the device, but not the memory of the host: {cure}.{found}", "bold red")
+    if not plain["changes"]:
+        return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")
+    options = " ".join(option_of(name, value) for name, value in plain["changes"].items())
+    return Text(f"a batch of {plain['batch_size']} fits with: {options}.{found}", "yellow")
+
+
+def option_of(name: str, value: Any) -> str:
+    dashed = f"--{name.replace('_', '-')}"
+    return dashed if value is True else f"{dashed} {value}"
+
+
+def show_devices(plain: dict[str, Any], out: Console) -> None:
+    table = _table("device", "memory", "kept by the driver")
+    table.add_column("")
+    for each in plain["devices"]:
+        table.add_row(each["name"], size(each["memory_bytes"]), size(each["kept_bytes"]), printable(each["description"]))
+    print_clean(out, table)
+
+
+# What a preflight found, on a terminal: one row for each check, with its reason and its cure.
+
+
+COLOUR = {"refuses": "bold red", "warns": "yellow", "unknown": "cyan", "fits": "green"}
+
+
+def show_preflight(plain: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in plain["checks"]:
+        reason = Text(printable(row["reason"]), style="dim" if row["answer"] == "fits" else "")
+        table.add_row(Text(row["answer"], style=COLOUR[row["answer"]]), row["check"], reason)
+        if row["cure"]:
+            table.add_row("", "", Text(f"do: {printable(row['cure'])}", style="bold"))
+    print_clean(out, table)
+    print_line(out, Text.from_markup(summary(plain)))
+
+
+def summary(plain: dict[str, Any]) -> str:
+    """One line, with rich's marks for colour."""
+    words = {"refuses": "refused", "warns": "with a warning", "unknown": "not known", "fits": "fit"}
+    told = [f"[{COLOUR[kind]}]{count} {words[kind]}[/]" for kind, count in plain["counts"].items() if count]
+    return f"preflight: {', '.join(told)} ({plain['seconds']:.1f} s)"

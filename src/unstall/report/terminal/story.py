@@ -1,0 +1,361 @@
+"""The story on a terminal: a few lines that say the state, the cause, the evidence and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal as signals
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from unstall.base.formatting import counted
+from unstall.base.redact.text import redact_text
+from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+COLOUR = {
+    "stuck": "bold red",
+    "killed": "bold red",
+    "failed": "bold red",
+    "idle": "yellow",
+    "slow": "yellow",
+    "interrupted": "yellow",
+    "repaired": "green",
+    "starting": "green",
+    "training": "green",
+    "done": "green",
+    "running": "green",
+}
+OUTCOME_COLOUR = {FOUND: "red", CLEAR: "green", UNKNOWN: "yellow"}
+SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
+MOST_NOT_SEEN = 4
+# Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
+PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
+_CODES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
+    r"|\x1b[()*+][0-9A-Za-z]"  # sets of characters
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
+PHASES = {
+    "train": "in step {step}",
+    "loop": "in step {step}",
+    "first_step": "in the first step",
+    "fit": "before the first step",
+    "validate": "in a validation",
+    "predict": "in a prediction",
+    "save": "while saving",
+}
+
+
+def console(name: str = "stdout") -> Console:
+    """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
+    from unstall.base.clean_console import CleanConsole
+
+    stream: IO[str] | None = getattr(sys, name)
+    if stream is None:
+        return CleanConsole(quiet=True)
+    return CleanConsole(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
+
+
+def _width(stream: IO[str]) -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return None if stream.isatty() else int(columns) if columns.isdecimal() else 100
+
+
+def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
+    """Verdicts, or that there is none; with the summary of the run if wanted."""
+    from rich.text import Text
+
+    from unstall.report.story.threads import lines  # which takes its words for times from here
+
+    table, story = grid(), cleaned(story)
+    state = story["state"]
+    colour = COLOUR.get(state, "bold")
+    colour = OUTCOME_COLOUR[UNKNOWN] if colour == OUTCOME_COLOUR[CLEAR] and outcome(story) == UNKNOWN else colour
+    table.add_row(Text(SHORT.get(state, state), style=colour), headline(story))
+    for index, verdict in enumerate(story["verdicts"]):
+        add_verdict(table, verdict, "cause" if index == 0 else "also")
+    if not story["verdicts"]:
+        table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
+    for index, line in enumerate(lines(_threads(story), is_over=bool(story.get("ended")))):
+        table.add_row("where" if index == 0 else "", Text(line))
+    for index, line in enumerate(damaged(story)):
+        table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
+    for index, line in enumerate(since_last_good(story)):
+        table.add_row("since" if index == 0 else "", Text(line, style="bold" if index else ""))
+    for index, line in enumerate(not_seen(story)):
+        table.add_row("not seen" if index == 0 else "", Text(line, style="dim"))
+    for label, line in summary_lines(story) if summary else []:
+        table.add_row(label, Text(line))
+    print_clean(out, table)
+    for label, path in places(story) if summary else []:
+        out.print(Text.assemble((f"{label:<8}", "dim"), f"  {path}"), soft_wrap=True)
+
+
+def _threads(story: dict[str, Any]) -> list[dict[str, Any]]:
+    return [] if story["verdicts"] else story.get("threads") or []
+
+
+def since_last_good(story: dict[str, Any]) -> list[str]:
+    """What changed since the last good run and explains the verdict, the most first; empty where nothing is known to."""
+    since = story.get("since_last_good")
+    return [f"the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
+
+
+def outcome(story: dict[str, Any]) -> str:
+    """Stories that were kept before they had one say by their verdicts and their state how it was."""
+    known = story.get("outcome")
+    if known:
+        return str(known)
+    return FOUND if story["verdicts"] or known_end(story) else UNKNOWN if story["state"] in UNEXPLAINED else CLEAR
+
+
+def no_verdict(story: dict[str, Any]) -> str:
+    """What is said where no cause was found."""
+    if known := known_end(story):
+        return known
+    seen = ", ".join(story.get("seen") or [])
+    if outcome(story) == UNKNOWN:
+        return _cannot_tell(story, seen)
+    return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
+
+
+def _cannot_tell(story: dict[str, Any], seen: str) -> str:
+    state = story["state"]
+    if question := QUESTIONS.get(state):
+        dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
+        known = dead if state == "stuck" else failure_line(story.get("failure"))
+        return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
+    reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
+    return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+
+
+def failure_line(failure: dict[str, Any] | None) -> str:
+    """KeyError: 'image', at data.py:12 in load"""
+    if not failure:
+        return ""
+    kind = str(failure["kind"]).rpartition(".")[2]
+    words = f"{kind}: {failure['message']}" if failure["message"] else kind
+    return f"{words.rstrip('.')}, at {failure['where']}" if failure["where"] else words
+
+
+def damaged(story: dict[str, Any]) -> list[str]:
+    """What of its journals could not be read, a line for each file."""
+    return [_unread(row) for row in story.get("unread") or []]
+
+
+def _unread(row: dict[str, Any]) -> str:
+    file = f"{row['run']}/{row['file']}" if "run" in row else row["file"]
+    if row["why"]:
+        return f"{file} could not be read: {row['why']}"
+    lines = counted(row["lines"], "line")
+    return f"{file}: nothing of it could be read, {lines}" if row["is_all"] else f"{file}: {lines} could not be read"
+
+
+def print_clean(out: Console, shown: RenderableType) -> None:
+    """Without the blanks that fill up a table's lines: people paste this into mails and issues."""
+    if out.quiet:
+        return
+    with out.capture() as captured:
+        out.print(shown)
+    out.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    out.file.flush()
+
+
+def grid() -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True, min_width=8)
+    table.add_column(overflow="fold")
+    return table
+
+
+def headline(story: dict[str, Any]) -> str:
+    progress, ended = story["progress"], story["ended"]
+    if ended is not None:
+        return _ending(ended, progress, story["state"] == "interrupted")
+    if story["state"] == "unknown":
+        return _why_unknown(story)
+    if (progress.get("idle_s") or 0.0) > (progress["stalled_s"] or 0.0) and not progress["stalled_in"]:
+        at_least = duration(progress["idle_s"])
+        return f"it has waited at the same line for {at_least} or longer and uses {progress['cpu_cores'] * 100:.0f} % of one core"
+    if progress["stalled_s"] is not None:
+        phase, step = progress["stalled_in"] or "", progress["stalled_step"]
+        if not phase:
+            uses = f" and uses {progress['cpu_cores'] * 100:.0f} % of one core" if progress["cpu_cores"] is not None else ""
+            return f"it has stood still for {duration(progress['stalled_s'])}{uses}"
+        place = (
+            "in a step"
+            if phase in {"train", "loop"} and step < 0
+            else PHASES.get(phase, "outside the training").format(step=step)
+        )
+        if story["state"] == "interrupted":  # the process lives on, and no longer stands there
+            return f"interrupted after {duration(progress['stalled_s'])} without progress, {place}"
+        return f"{duration(progress['stalled_s'])}, {place}"
+    parts = []
+    if progress["step"] is not None:
+        parts.append(f"step {progress['step'] + 1:,}")
+    if progress["cpu_cores"] is not None:
+        parts.append(f"{progress['cpu_cores'] * 100:.0f} % of one core")
+    return ", ".join(parts) or "the program runs"
+
+
+def _why_unknown(story: dict[str, Any]) -> str:
+    unread = story["unread"]
+    if not unread:
+        return "its journal is empty"
+    if not story["events"]:
+        return "nothing in its journal could be read"
+    return f"{unread[0]['file'] if len(unread) == 1 else 'a part of its journal'} could not be read, in which its end may stand"
+
+
+def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
+    took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
+    since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
+    steps = f", {counted(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""
+    if ended["signal"] is not None:
+        by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
+        if is_interrupted and ended["signal"] == signals.SIGINT:
+            return f"by Ctrl-C (SIGINT){took}{steps}"
+        return f"ended{by} by {signals.Signals(ended['signal']).name}{took}{steps}"
+    if ended["exit_code"] is None:
+        return f"{took.strip()}{steps}"
+    return f"exit code {ended['exit_code']}{took}{steps}"
+
+
+def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
+    from rich.text import Text
+
+    head = Text(verdict["cause"], style=f"bold {OUTCOME_COLOUR[FOUND]}")
+    head.append(f" ({verdict['certainty']})", style=CERTAINTY.get(verdict["certainty"], ""))
+    if verdict["where"]:
+        head.append(f"  {verdict['where']}", style="bold")
+    table.add_row(label, head)
+    table.add_row("", Text(verdict["summary"]))
+    for index, evidence in enumerate(verdict["evidence"]):
+        table.add_row("evidence" if index == 0 else "", Text("· " + evidence["claim"]))
+    for index, remedy in enumerate(verdict["remedies"]):
+        table.add_row("do" if index == 0 else "", Text(remedy["do"]))
+    table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
+
+
+def not_seen(story: dict[str, Any]) -> list[str]:
+    """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
+    if story["state"] == "unknown":
+        return []  # how a run is to be started does not mend its journal
+    needed = _needed(story)
+    is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    rows = needed or [row for row in story["unknown"] if row["cure"] or is_unexplained]
+    return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
+
+
+def _needed(story: dict[str, Any]) -> list[dict[str, str]]:
+    """What is missing without which there is no answer."""
+    return [row for row in story["unknown"] if row.get("causes") == EVERY_CAUSE]
+
+
+def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the run was, in a line each, with a label."""
+    lines = []
+    time = story["time"]
+    if story["progress"]["step"] is not None and time["total"]:
+        shares = [
+            f"{name} {_share(time[name], time['total'])}"
+            for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "away", "other")
+            if name not in {"stuck", "away"} or time.get(name)
+        ]
+        lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
+    memory = story["memory"]
+    if memory["host_peak_bytes"]:
+        text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
+        for device in memory["devices"]:
+            text += f"; {device['name']}: {size(device['peak_bytes'])} of {size(device['total_bytes'])}"
+        lines.append(("memory", text))
+    numbers = story["numerics"]
+    if numbers["first_loss"] is not None:
+        first, last, broke = numbers["first_loss"], numbers["last_loss"], numbers["not_finite_since_step"]
+        text = f"loss {first:.4g} → {last:.4g}"
+        if broke is not None:
+            is_broken = numbers.get("is_finite_now") is False
+            text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
+        lines.append(("numbers", text))
+    for no_steps, words in PASSED.items():
+        passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
+        if passed:
+            lines.append(("earlier", f"{', '.join(passed)}: {words}"))
+    lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
+    return lines
+
+
+def places(story: dict[str, Any]) -> list[tuple[str, str]]:
+    """The name of the run and the path of its page, each in one line however long it is: they are copied."""
+    return [(label, str(story[label])) for label in ("run", "report") if story.get(label)]
+
+
+def repair_line(repair: dict[str, Any]) -> str:
+    """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
+    if not repair["attempt"]:
+        return f"before the first step: {changes(repair)}"
+    outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
+    return f"{repair['attempt']}: {repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+
+
+def changes(repair: dict[str, Any]) -> str:
+    """micro_batch 8 → 4, or that the run was resumed."""
+    told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
+    return ", ".join(told) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
+
+
+def from_where(repair: dict[str, Any]) -> str:
+    """Who goes on from a checkpoint goes on from some step; only a guest of another machine's run does not know which."""
+    if repair["from_step"] > 0 or repair["verb"] != "resume from":
+        return f"from step {repair['from_step']:,}"
+    return "from the beginning" if "rate" in repair["change"] else "from the newest checkpoint of worker 0"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} of them" if value else "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _share(seconds: float | None, total: float) -> str:
+    return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
+
+
+def without_codes(words: str) -> str:
+    """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
+    return _CODES.sub("", words)
+
+
+def cleaned(plain: Any) -> Any:
+    """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
+    if isinstance(plain, str):
+        return redact_text(without_codes(plain))
+    if isinstance(plain, dict):
+        return {key: cleaned(value) for key, value in plain.items()}
+    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
+
+
+def duration(seconds: float) -> str:
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit in {"B", "KiB"} or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1024
+    return ""

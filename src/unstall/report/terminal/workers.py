@@ -1,0 +1,68 @@
+"""Several workers on a terminal: what holds for the whole, and a line for each; the one that holds the others stands out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unstall.report.story.outcome import CLEAR
+from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, damaged, duration, grid, print_clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+MOST_SHOWN = 40
+MOST_HOLDERS = 8
+MARK = "◀ holds the others"
+
+
+def show(story: dict[str, Any], out: Console) -> None:
+    from rich.text import Text
+
+    table = grid()
+    state = story["state"]
+    place = f" at {story['coordinator']}" if story["coordinator"] else ""
+    table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['of']} workers{place}{_not_read(story)}")
+    for holder in story["holders"][:MOST_HOLDERS]:
+        host = f" ({holder['host']})" if holder["host"] else ""
+        table.add_row(
+            "held by", Text(f"worker {holder['worker']}{host}: {holder['words']}; {story['held']:,} wait", style="bold red")
+        )
+    for index, verdict in enumerate(story["verdicts"]):
+        add_verdict(table, verdict, "cause" if index == 0 else "also")
+    if not story["verdicts"] and not story["holders"]:
+        words = "cannot tell: no cause was found among the workers"
+        if story["outcome"] == CLEAR:
+            words = "nothing wrong among the workers in what could be " + ("read" if story["unread"] else "seen")
+        table.add_row("verdict", Text(words, style=OUTCOME_COLOUR[story["outcome"]]))
+    for index, line in enumerate(damaged(story)[:MOST_SHOWN]):
+        table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
+    for row in story["unknown"][:4] if state in {"stuck", "failed"} and not story["verdicts"] else []:
+        table.add_row("not seen", Text(row["missing"], style="dim"))
+    print_clean(out, table)
+    print_clean(out, _workers(story["workers"]))
+
+
+def _not_read(story: dict[str, Any]) -> str:
+    count = len(story["not_read"])
+    return f"; of {count} there is no run here" if count else ""
+
+
+def _workers(workers: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2), pad_edge=False)
+    for name in ("worker", "machine", "step", "for", "what it does", ""):
+        table.add_column(name, overflow="fold", header_style="dim")
+    ordered = sorted(workers, key=lambda worker: not worker["holds"])
+    for worker in ordered[:MOST_SHOWN]:
+        style = "bold red" if worker["holds"] else ""
+        step = f"{worker['step']:,}" if worker["step"] is not None else ""
+        own = f"{worker['verdict']['cause']}: {worker['verdict']['summary']}" if worker["verdict"] else ""
+        words = worker["words"] + (f"\n{own}" if own else "")
+        row = (worker["name"], worker["host"], step, duration(worker["seconds"]), words, MARK if worker["holds"] else "")
+        table.add_row(*(Text(str(cell), style=style) for cell in row))
+    if len(ordered) > MOST_SHOWN:
+        table.add_row(f"and {len(ordered) - MOST_SHOWN:,} more")
+    return table

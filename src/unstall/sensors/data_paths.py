@@ -1,0 +1,117 @@
+"""Data that a program names, on its command line or in its source, or holds open: for one that shows nothing from inside.
+
+A folder counts only if data lies in it, and if its name does not speak of what programs write. That a path is named does not show
+that it is read: so this is asked only where nothing else tells where the data lies.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from unstall.sensors.data_files import kind_of
+from unstall.sensors.label_files import is_annotation
+
+MOST_CANDIDATES = 3000
+MOST_NAMED = 40
+ENTRIES_LOOKED_AT = 300
+WRITTEN = frozenset({
+    "checkpoint", "checkpoints", "ckpt", "ckpts", "figures", "log", "logs", "mlruns", "models", "out", "output", "outputs",
+    "plots", "predictions", "preds", "results", "runs", "save", "saved", "tb", "tensorboard", "wandb", "weights",
+})  # fmt: skip
+_OF_RECORDS = re.compile(r"\.(tf)?rec(ord)?s?", re.IGNORECASE)
+_QUOTED = re.compile(r"""['"]([^'"\n]{2,400})['"]""")
+_UNQUOTED = re.compile(r"""[:=]\s*([\w./~-]{3,400})\s*$""", re.MULTILINE)  # as a settings file has it
+
+
+def named(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """Paths that exist and hold data. `folders`: what relative ones can be meant from."""
+    found: dict[str, None] = {}
+    for candidate in _candidates(texts, command):
+        for folder in folders:
+            path = os.path.normpath(Path(folder, candidate).expanduser())
+            if path not in found and _holds_data(path, folders):
+                found[path] = None
+        if len(found) >= MOST_NAMED:
+            break
+    return list(found)
+
+
+def _candidates(texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
+    told: set[str] = set()
+    arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
+    quoted = (text for source in texts for pattern in (_QUOTED, _UNQUOTED) for text in pattern.findall(source))
+    for text in (*arguments, *quoted):
+        if text not in told and ("/" in text or "." in text or text.isidentifier()) and "://" not in text and "\0" not in text:
+            told.add(text)
+            yield text
+        if len(told) >= MOST_CANDIDATES:
+            return
+
+
+def _holds_data(path: str, folders: Sequence[str]) -> bool:
+    if any(folder == path or folder.startswith(path.rstrip("/") + "/") for folder in folders) or path.count("/") < 2:
+        return False  # the program's own folder, or one around it
+    if WRITTEN.intersection(part.lower() for part in Path(path).parts[-2:]):
+        return False
+    try:
+        if not Path(path).is_dir():
+            kind = kind_of(path) if Path(path).is_file() else None
+            return is_annotation(path) if kind == "labels" else kind in {"images", "records", "arrays"}
+        return any(kind_of(entry) in {"images", "records", "arrays"} for entry in _entries(path))
+    except OSError:
+        return False
+
+
+def _entries(folder: str) -> Iterator[str]:
+    """Files in it, and in its first folders."""
+    with os.scandir(folder) as entries:
+        some = [entry for entry, _ in zip(entries, range(ENTRIES_LOOKED_AT), strict=False)]
+    for entry in some:
+        if entry.is_file():
+            yield entry.path
+    for entry in [entry for entry in some if entry.is_dir()][:4]:
+        with os.scandir(entry.path) as inner:
+            yield from (each.path for each, _ in zip(inner, range(ENTRIES_LOOKED_AT), strict=False) if each.is_file())
+
+
+def held_open(pid: int) -> list[str]:
+    """Files of arrays that a process has open for reading right now; of records, those of the same ending beside them, too: which
+    of them is open is chance."""
+    found = []
+    try:
+        links = list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return []
+    for link in links:
+        try:
+            path = str(link.readlink())
+            if kind_of(path) in {"records", "arrays"} and path.startswith("/") and _is_read(pid, link.name):
+                found.append(_with_its_like(path))
+        except OSError:
+            continue
+    return found
+
+
+def _with_its_like(path: str) -> str:
+    ending = _OF_RECORDS.search(Path(path).name)
+    return f"{glob.escape(str(Path(path).parent))}/*{ending[0]}*" if ending is not None else path
+
+
+def _is_read(pid: int, number: str) -> bool:
+    for line in Path(f"/proc/{pid}/fdinfo/{number}").read_text().splitlines():
+        if line.startswith("flags:"):
+            return int(line.split()[1], 8) & os.O_ACCMODE == os.O_RDONLY
+    return False
+
+
+def labels_among(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if kind_of(path) == "labels"]
+
+
+def is_written(path: str) -> bool:
+    """Whether it lies where programs write, by the names of its folders."""
+    return bool(WRITTEN.intersection(part.lower() for part in Path(path).parts[-3:]))

@@ -1,0 +1,125 @@
+"""TFRecord files from outside: how many records, how large; and of some, the size of the image and the number of boxes in them.
+
+Nothing is decoded and no package is needed: an image's size stands in its first bytes, the number of boxes of the TensorFlow
+Object Detection API in the length of a list of numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+
+from unstall.data.io.image.headers import header_within
+
+MOST_RECORDS = 200_000
+SOME_RECORDS = 600  # that are read, spread over all
+LARGEST_RECORDS = 100  # and these
+MOST_BYTES = 96 * 2**20
+GZIP = b"\x1f\x8b"
+IMAGE_BEGINS = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
+BOXES = b"image/object/bbox/xmin"
+
+
+@dataclass
+class Records:
+    lengths: list[int] = field(default_factory=list)  # of all, in bytes
+    images: list[tuple[str, int, int]] = field(default_factory=list)  # file and number, width, height
+    boxes: list[int] = field(default_factory=list)
+
+
+def look(paths: Iterable[str], until: float) -> Records:
+    found = Records()
+    places: list[tuple[str, int, int]] = []  # file, offset, length
+    for path in sorted(paths):
+        if len(places) < MOST_RECORDS and time.monotonic() < until:
+            places += [(path, *each) for each in _places(path, MOST_RECORDS - len(places))]
+    found.lengths = [length for _, _, length in places]
+    read = 0
+    for number in _chosen(found.lengths):
+        path, offset, length = places[number]
+        read += length
+        if read > MOST_BYTES or time.monotonic() > until:
+            break
+        _look_into(path, offset, length, number, found)
+    return found
+
+
+def _places(path: str, most: int) -> list[tuple[int, int]]:
+    """Each record is its length (8 bytes), a checksum of that (4), its bytes, and a checksum of these (4)."""
+    places: list[tuple[int, int]] = []
+    try:
+        size = Path(path).stat().st_size
+        with Path(path).open("rb") as file:
+            while len(places) < most:
+                head = file.read(12)
+                if len(head) < 12 or head[:2] == GZIP:
+                    break
+                length, offset = int.from_bytes(head[:8], "little"), file.tell()
+                if offset + length + 4 > size:
+                    break
+                places.append((offset, length))
+                file.seek(length + 4, os.SEEK_CUR)
+    except OSError:
+        pass
+    return places
+
+
+def _chosen(lengths: list[int]) -> list[int]:
+    spread = range(0, len(lengths), max(1, -(-len(lengths) // SOME_RECORDS)))
+    large = sorted(range(len(lengths)), key=lambda number: -lengths[number])[:LARGEST_RECORDS]
+    return sorted({*spread, *large})
+
+
+def _look_into(path: str, offset: int, length: int, number: int, found: Records) -> None:
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(offset)
+            data = file.read(length)
+    except OSError:
+        return
+    size = image_size(data)
+    if size is not None:
+        found.images.append((f"{path}[{number}]", *size))
+        boxes = boxes_in(data)
+        if boxes is not None:
+            found.boxes.append(boxes)
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    places = [place for beginning in IMAGE_BEGINS if (place := data.find(beginning)) >= 0]
+    if not places:
+        return None
+    header = header_within(BytesIO(data), min(places))
+    return (header.width, header.height) if header.width and header.height else None
+
+
+def boxes_in(data: bytes) -> int | None:
+    """How many numbers the list of left edges holds; None where there is no such list."""
+    at = data.find(BOXES)
+    if at < 0:
+        return None
+    at += len(BOXES)
+    length = 0
+    for tag in (0x12, 0x12, 0x0A):  # the value of the entry; its list of floats; the floats, packed
+        if data[at : at + 1] != bytes([tag]):
+            return None
+        length, at = _varint(data, at + 1)
+        if not length:
+            return 0
+    return length // 4
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of the wire format, and where it ends."""
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 0x80:
+            break
+    return value, at

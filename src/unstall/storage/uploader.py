@@ -1,0 +1,124 @@
+"""Keeps the copy of a run in a bucket, as a process of its own: `python -m unstall.storage.uploader RUN PLACE`.
+
+The training and its watcher write to a disk and never wait for a network. This process looks at the run's folder and puts what
+is new into the bucket. It ends when its standard input is closed, also where whoever started it was killed: then it puts there
+what is left, within its time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from unstall.base.errors import UnstallError
+from unstall.base.private_files import make_new_files_private
+from unstall.storage.bucket_path import BucketPath
+from unstall.storage.upload_checkpoints import KeptCheckpoints
+from unstall.storage.upload_files import KeptFiles
+from unstall.storage.upload_journal import KeptJournals
+from unstall.storage.urls import located
+
+EVERY_S = 5.0  # the journal and small files: so much is lost at most, when a machine is taken away
+CHECKPOINTS_EVERY_S = 1.0  # looked for; one that is there is on its way at once
+FINISHES_WITHIN_S = 60.0  # once it was asked to end; an outage may last longer than anybody waits
+AGAIN_AFTER_S = 1.0  # where the last attempt failed
+VARIABLE = "UNSTALL_KEEP_EVERY_S"
+
+
+class Keeping:
+    def __init__(self, run: Path, target: BucketPath) -> None:
+        self._run, self._target = run, target
+        self._ended = threading.Event()
+        self._failed: set[str] = set()
+        self._checkpoints: KeptCheckpoints | None = None
+        self._journals, self._files = KeptJournals(run, target), KeptFiles(run, target)
+
+    def keep_until_ended(self) -> bool:
+        """Whether everything is there."""
+        threads = [
+            threading.Thread(target=self._repeat, args=("the journal", every_s(), self._keep_small), daemon=True),
+            threading.Thread(target=self._repeat, args=("checkpoints", CHECKPOINTS_EVERY_S, self._keep_large), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        sys.stdin.buffer.read()  # until whoever started us ends
+        self._ended.set()
+        until = time.monotonic() + FINISHES_WITHIN_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not self._failed and not any(thread.is_alive() for thread in threads)
+
+    def _repeat(self, what: str, every_s: float, keep: Callable[[bool], None]) -> None:
+        while True:
+            at_last = self._ended.is_set()
+            is_kept = self._try(what, keep, at_last)
+            if at_last and is_kept:
+                return
+            if at_last:
+                time.sleep(AGAIN_AFTER_S)  # until the time of the whole process is up
+            else:
+                self._ended.wait(every_s)
+
+    def _try(self, what: str, keep: Callable[[bool], None], at_last: bool) -> bool:
+        """An outage costs the copy for as long as it lasts, never the run."""
+        try:
+            keep(at_last)
+        except (UnstallError, OSError) as error:
+            if what not in self._failed:
+                say(f"{what} cannot be kept in the bucket: {error} The run goes on, and it is tried again.")
+            self._failed.add(what)
+            return False
+        if what in self._failed:
+            self._failed.discard(what)
+            say(f"{what}: kept in {self._target} again.")
+        return True
+
+    def _keep_small(self, at_last: bool) -> None:
+        self._journals.keep()
+        self._files.keep(large=False, at_last=at_last)
+
+    def _keep_large(self, at_last: bool) -> None:
+        if self._checkpoints is None:
+            self._checkpoints = KeptCheckpoints(self._run, self._target, say)
+        self._checkpoints.keep()
+        self._files.keep(large=True, at_last=at_last)
+
+
+def every_s() -> float:
+    try:
+        return max(0.1, float(os.environ.get(VARIABLE, "") or EVERY_S))
+    except ValueError:
+        return EVERY_S
+
+
+def say(text: str) -> None:
+    try:
+        sys.stderr.write(f"unstall: {text}\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # nobody listens any more
+
+
+def main(arguments: list[str]) -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it ends when its standard input does
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    make_new_files_private()
+    try:
+        target = located(arguments[1])
+        assert isinstance(target, BucketPath)
+        whole = Keeping(Path(arguments[0]), target).keep_until_ended()
+    except UnstallError as error:
+        say(str(error))
+        return error.exit_code
+    sys.stderr.flush()
+    os._exit(0 if whole else 1)  # a request that hangs does not keep it
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

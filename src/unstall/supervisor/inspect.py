@@ -1,0 +1,69 @@
+"""What is looked at, beside the stacks, in a program that stands still: its threads, children, source, cluster and data bases.
+
+All of it is read from /proc and from files, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unstall.diagnosis.fatal_error import fatal_error
+from unstall.journal.events import Event, StackSampled, ThreadsSeen
+from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import program_folder
+from unstall.sensors import children, cluster, databases, missing_paths, packages, source_lines, threads
+
+
+def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
+    """Cheap: done with every sample. A native sample wakes all threads, so this comes before it."""
+    seen = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
+    return [event for event in seen if event is not None]
+
+
+def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> list[Event]:
+    """Once, when the stacks have been sampled."""
+    stacks = [sample for sample in samples if isinstance(sample, StackSampled)]
+    around: list[Event | None] = [packages.sample(pid), *(cluster.sample(each) for each in (pid, *others))]
+    around += [databases.sample(each, main=each == pid) for each in (pid, *others)]
+    return [*children.sample(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
+
+
+# What is looked at when a program has ended with an error: a path that it could not find.
+
+
+def look(journal: Journal) -> list[Event]:
+    error = fatal_error(journal)
+    if error is None:
+        return []
+    looked = missing_paths.look(error, program_folder(journal), dict(os.environ))
+    return [looked] if looked is not None else []
+
+
+# Finding the processes that run Python among some.
+
+
+def is_python(pid: int) -> bool:
+    """By the program that runs, or by libpython in its memory map (an embedded interpreter)."""
+    try:
+        program = Path(f"/proc/{pid}/exe").readlink().name
+        if program.startswith("python") or program.startswith("pypy"):
+            return True
+        return "libpython" in Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return False
+
+
+def python_processes(pids: Iterable[int]) -> list[int]:
+    return [pid for pid in pids if is_python(pid)]
+
+
+def other_program(pid: int) -> str | None:
+    """The name of a program that is surely not Python; None of one that is, or that we may not look at."""
+    try:
+        name = Path(f"/proc/{pid}/exe").readlink().name
+        Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return None
+    return None if is_python(pid) else name

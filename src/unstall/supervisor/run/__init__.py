@@ -1,0 +1,1 @@
+"""`unstall run` and `unstall confirm`."""

@@ -1,0 +1,212 @@
+"""`unstall run`, read aloud: start the program, watch it until it ends, say what was found, end as it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import unstall
+from unstall.base.errors import UnstallError
+from unstall.base.redact.environment import masked_command
+from unstall.diagnosis.findings import Diagnosis
+from unstall.diagnosis.verdict import Certainty
+from unstall.journal import run_folder
+from unstall.journal.events import RunStarted
+from unstall.journal.writer import JournalWriter
+from unstall.report import json as json_report
+from unstall.report.story.run import tell
+from unstall.report.terminal import repairs
+from unstall.report.terminal import story as text
+from unstall.supervisor.launch import Launched, with_python
+from unstall.supervisor.recorder import Recorder
+from unstall.supervisor.report_writer import keep_record, since_last_good, told_exactly, write_report
+from unstall.supervisor.run.confirm import confirm
+from unstall.supervisor.upload_process import kept_in_bucket
+from unstall.supervisor.watch import TICK_S, Watch
+
+STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
+
+
+@dataclass(frozen=True)
+class Wishes:
+    quiet: bool = False
+    stop_on_stall: bool = False
+    json_target: str | None = None
+    confirm: bool = False
+    board: bool = False
+
+
+def supervise(command: Sequence[str], wishes: Wishes) -> int:
+    command = with_python(command)
+    json_report.refuse_unwritable(wishes.json_target)
+    run_folder.home()  # one that cannot be is refused, rather than the run put elsewhere
+    run = run_folder.create(label(command))
+    if wishes.board:
+        show_on_board(run, wishes)
+    try:
+        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
+    except UnstallError:
+        run.remove_if_empty()
+        raise
+    teller = Teller(run, wishes)
+    with kept_in_bucket(run, teller.complain):
+        _watch_to_the_end(launched, watch, teller, run, wishes)
+    return launched.end_as_it_ended()
+
+
+def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: run_folder.RunFolder, wishes: Wishes) -> None:
+    while launched.wait(TICK_S) is None:
+        watch.note(*launched.new_signals())
+        diagnosis = watch.tick()
+        if diagnosis is not None and teller.tell_if_new(watch, diagnosis) and wishes.stop_on_stall and teller.is_stuck:
+            launched.stop()
+    assert launched.ended is not None
+    diagnosis = watch.finish([*launched.new_signals(), launched.ended])
+    if wishes.confirm and diagnosis.findings:
+        teller.complain("making experiments on the program, in a run of their own …")
+        confirm(run, command=launched.command)
+        diagnosis = watch.examine()
+    teller.tell_the_end(watch, diagnosis)
+
+
+def show_on_board(run: run_folder.RunFolder, wishes: Wishes) -> None:
+    """Before the program is started: from then on signals are passed on to it, and a board must not begin with them held back."""
+    from unstall.board import autostart
+
+    autostart.show(run, is_quiet=wishes.quiet)
+
+
+def start(
+    command: Sequence[str],
+    run: run_folder.RunFolder,
+    mode: str,
+    writer: JournalWriter,
+    mask: Iterable[int] | None = None,
+    prints_on_stderr: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> tuple[Launched, Watch]:
+    """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
+    began = time.time()
+    launched = Launched(command, run, mask, prints_on_stderr, variables)
+    version, folder = unstall.__version__, str(Path.cwd())
+    writer.write(
+        RunStarted(at=began, mode=mode, command=masked_command(command), folder=folder, pid=launched.pid, version=version)
+    )
+    recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
+    return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
+
+
+class Teller:
+    """Says each verdict once, when it is sure enough, and the summary at the end. Only on standard error."""
+
+    def __init__(self, run: run_folder.RunFolder, wishes: Wishes) -> None:
+        self._run = run
+        self._wishes = wishes
+        self._said: set[str] = set()
+        self._seen: dict[str, int] = {}
+        self._has_had_verdicts = False
+        self.is_stuck = False
+
+    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
+        """`is_steady`: what it found was found before, by whoever asks."""
+        story = tell(watch.journal, diagnosis, self._run.name)
+        self._run.write_story(story)
+        self._keep_json(story)  # before anything else: whoever sees the verdict may end everything
+        self.is_stuck = story["state"] == "stuck"
+        found = [(finding.cause, finding.found.certainty) for finding in diagnosis.findings]
+        fresh = [cause for cause, certainty in found if self._is_worth_saying(cause, certainty, is_steady)]
+        self._seen = {finding.cause: self._seen.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
+        if not fresh:
+            return self.is_stuck and bool(diagnosis.findings)
+        self._said.update(fresh)
+        story["since_last_good"] = since_last_good(watch, story, is_over=False)
+        self._run.write_story(story)
+        self._keep_json(story)
+        if not self._wishes.quiet:
+            self._print(story)
+        return True
+
+    def _is_worth_saying(self, cause: str, certainty: Certainty, is_steady: bool) -> bool:
+        steady = is_steady or self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
+        return cause not in self._said and certainty >= Certainty.LIKELY and steady
+
+    def tell_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        """The newest one, or that there will be none any more."""
+        story = tell(watch.journal, diagnosis, self._run.name)
+        self._run.write_story(story)
+        self._keep_json(story)
+        self.is_stuck, self._seen = False, {}
+        if not self._wishes.quiet:
+            self._print(story, repair=True)
+
+    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        story = self._final_story(watch, diagnosis)
+        if not self._wishes.quiet:
+            self._print(story, summary=True)
+        if self._wishes.json_target:
+            try:
+                json_report.write(story, self._wishes.json_target)
+            except (UnstallError, OSError) as error:  # said, but the exit code stays the program's own
+                self.complain(f"{error} The story is in {self._run.story_path}.")
+
+    def _keep_json(self, story: dict[str, Any]) -> None:
+        """From the first verdict on, with each change: we may be killed before the end. A failure to write is told at the end."""
+        self._has_had_verdicts = self._has_had_verdicts or bool(story["verdicts"])
+        if self._has_had_verdicts and self._wishes.json_target and json_report.may_be_written_often(self._wishes.json_target):
+            with contextlib.suppress(UnstallError, OSError):
+                json_report.write(story, self._wishes.json_target)
+
+    def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+        """For a program that is not ours to sum up: only what has not been said yet."""
+        story = self._final_story(watch, diagnosis)
+        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
+        if fresh and not self._wishes.quiet:
+            self._print(story)
+
+    def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
+        """Kept before the page is written, which may fail, and again with the place of the page."""
+        story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        self._run.write_story(story)
+        self._keep_json(story)
+        keep_record(watch)
+        story["since_last_good"] = since_last_good(watch, story, is_over=True)
+        self._run.write_story(story)
+        report = write_report(watch, diagnosis)
+        if report is not None:
+            story["report"] = str(report)
+            self._run.write_story(story)
+        return story
+
+    def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
+        try:
+            out = text.console("stderr")
+            out.print()
+            out.rule("[bold]unstall[/bold]", style="dim")
+            if repair:
+                repairs.show_newest(text.cleaned(story), out)
+            else:
+                text.show(story, out, summary=summary)
+        except OSError:
+            return  # standard error is closed: the story is in the run folder
+
+    def complain(self, words: str) -> None:
+        if sys.stderr is None:
+            return
+        try:
+            sys.stderr.write(f"unstall: {text.without_codes(words)}\n")
+        except OSError:
+            return
+
+
+def label(command: Sequence[str]) -> str:
+    """A short name for a run: the script's, or the program's."""
+    for part in command:
+        if part.endswith(".py"):
+            return Path(part).stem
+    return Path(command[0]).name

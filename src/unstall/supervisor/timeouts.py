@@ -1,0 +1,142 @@
+"""When is it late? Against the run's own history, and each phase by its own clock; never by one constant.
+
+A program that uses the CPU or the device is slow rather than stuck, and is given more time.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+from dataclasses import dataclass, field
+from statistics import median
+
+from unstall.diagnosis.host_memory import Room
+from unstall.diagnosis.stalls import was_asked_to_end
+from unstall.journal.events import ENDING, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
+from unstall.journal.pulse import Beat
+from unstall.journal.reader import Journal
+
+LATE_TIMES_USUAL = 20.0
+LATE_TIMES_LONGEST = 3.0
+RECENT_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds without a sign of progress after which a program that idles, or one that works, is looked at."""
+
+    idle_s: float
+    busy_s: float
+
+
+PATIENCE = {
+    "train": Patience(8.0, 30.0),
+    "loop": Patience(8.0, 30.0),
+    "validate": Patience(8.0, 30.0),
+    "predict": Patience(8.0, 30.0),
+    "first_step": Patience(10.0, 30.0),
+    "fit": Patience(10.0, 30.0),
+    "save": Patience(10.0, 60.0),
+    # Outside a training a program may wait for whatever it likes: only its stacks can say that something is wrong.
+    "between": Patience(10.0, 120.0),
+    "start": Patience(10.0, 120.0),
+    "": Patience(10.0, 120.0),
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    usual_s: float | None
+    idle_s: float
+    busy_s: float
+
+
+def limit(journal: Journal, phase: str) -> Limit:
+    """How long this phase may be silent, from what it took before."""
+    patience = PATIENCE.get(phase, PATIENCE[""])
+    usual, longest = history(journal, phase)
+    if usual is None:
+        return Limit(None, patience.idle_s, patience.busy_s)
+    allowed = max(usual * LATE_TIMES_USUAL, (longest or 0.0) * LATE_TIMES_LONGEST)
+    return Limit(usual, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
+
+
+def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
+    """(median, longest) seconds that a step, or a whole save, took before."""
+    if phase == "save":
+        seconds = [event.seconds for event in journal.of(PhaseEnded) if event.phase == "save"]
+        return (median(seconds), max(seconds)) if seconds else (None, None)
+    if phase not in {"train", "loop", "validate", "predict"}:
+        return None, None
+    kind = "train" if phase == "loop" else phase
+    groups = [event for event in journal.of(StepsEnded) if event.phase == kind and event.first > 0][-RECENT_GROUPS:]
+    if not groups:
+        return None, None
+    means = [group.seconds / (group.last - group.first + 1) for group in groups]
+    return median(means), max(group.longest_s for group in groups)
+
+
+# How often something is looked at: often at first, more seldom later, seldom while a long run goes well.
+#
+# What is looked at is written down, and a run of days must not fill a disk, nor its watcher's memory.
+
+
+CALM_AFTER_S = 300.0  # of watching: what is wrong with most programs has shown by then
+CALM_SHARE = 0.8  # of the memory that may be used: beyond it a run is looked at as before
+CALM_LEFT_S = 1800.0  # until memory is full, as it grows now
+
+
+@dataclass
+class Rhythm:
+    early_s: float
+    late_s: float
+    calm_s: float
+    early_until_s: float = 60.0
+    last: float = field(default=-math.inf)  # that it was done (monotonic)
+
+    def is_due(self, now: float, age_s: float, is_calm: bool = False) -> bool:
+        """It is then taken for done. As soon as a run is no longer calm, what was put off is due."""
+        every_s = self.early_s if age_s < self.early_until_s else self.calm_s if is_calm else self.late_s
+        if now - self.last < every_s:
+            return False
+        self.last = now
+        return True
+
+    def at_once(self) -> None:
+        self.last = -math.inf
+
+
+def is_calm(age_s: float, silent_s: float, late_after_s: float, memory: Room | None, full_in_s: float | None) -> bool:
+    """Whether a run may be looked at seldom: it has gone on for a while, it moves, and memory is far from full."""
+    moves = silent_s < late_after_s / 2
+    has_room = memory is None or (memory.share < CALM_SHARE and (full_in_s is None or full_in_s > CALM_LEFT_S))
+    return age_s >= CALM_AFTER_S and moves and has_room
+
+
+# A program that moves again after a stall: has it gone on, or is it only on its way out?
+#
+# Who meets a hang ends the program. Then it moves, too: the interrupt unwinds its stack, it saves, it cleans up. The stall
+# has lasted to the end all the same, unless a training step is made.
+
+
+ASIDE = frozenset({"validate", "predict"})
+LEAVES_WITHIN_S = 60.0  # of the signal: a program without visible steps that works for longer has gone on in spite of it
+
+
+def is_signal_pending() -> bool:
+    """Somebody asks for the end, and it has not been passed on yet: what is seen from now on may be the program's way out."""
+    return bool(ENDING & signal.sigpending())
+
+
+def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: Beat | None, moved_at: float) -> bool:
+    """Whether it moves only because it was asked to end. `before` is its pulse when the stall was noticed."""
+    if not (is_signal_pending() or was_asked_to_end(journal, stall)):
+        return False
+    if before is None or beat is None:
+        asked = max((sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at)
+        return moved_at <= asked + LEAVES_WITHIN_S
+    fit = journal.last(FitBegan)
+    has_begun_again = fit is not None and fit.at > stall.at
+    # Of a validation its own steps count. Those of a training are told late, on the way out: only their number tells.
+    has_gone_on_aside = beat.phase == before.phase and beat.phase in ASIDE and beat.steps_done > before.steps_done
+    return not (has_begun_again or has_gone_on_aside or beat.step > before.step)

@@ -1,0 +1,1 @@
+"""`unstall train`: its workers, their faults and restarts."""

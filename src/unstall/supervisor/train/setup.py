@@ -1,0 +1,227 @@
+"""Where a training begins or goes on: its run folder, with the settings in it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import NoSuchRun, NotPermitted, WrongInput
+from unstall.base.private_files import make_private_folder, write_private
+from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.sources import going_on
+from unstall.data.check import defects
+from unstall.journal import run_folder
+from unstall.journal.events import PlanMade
+from unstall.journal.run_folder import KEPT_IN, RunFolder
+from unstall.journal.writer import JournalWriter
+from unstall.remedies.plan import Kind, Verb
+from unstall.storage import is_bucket, located
+
+REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
+
+
+def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
+    """At once, before anything is looked at."""
+    if resume is None:
+        if out is not None:
+            _refuse_taken(out)
+        return
+    for name, value in (("--out", out), ("--config", config)):
+        if value is not None:
+            raise WrongInput(f"{name}: a run that goes on has its folder and its settings. Expected --resume without {name}.")
+
+
+def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
+    """Where the settings of a run that goes on came from: its beginning, or a repair on the way; not those that nobody set."""
+    given = run.read_settings(are_given=True) if run.settings_given_path.exists() else {}
+    usual, values = as_plain(Settings()), as_plain(settings)
+    of_repairs = {name: "a repair" for name, value in values.items() if name in given and value != given[name]}
+    return {**{name: "the run" for name, value in values.items() if value != usual[name]}, **of_repairs}
+
+
+def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
+    """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
+    run = _found(name)
+    before = from_plain(run.read_settings(), f"{run.settings_path}: ")
+    return run, going_on(before, options)
+
+
+def _found(name: str) -> RunFolder:
+    """A folder that holds settings is a run, even where its journal was lost. `last` is the last that `unstall train` began."""
+    if is_bucket(name):
+        from unstall.storage.download import fetched_run
+
+        return fetched_run(name, with_checkpoint=True)
+    folder = Path(name)
+    run_folder.refuse_unreadable(folder)
+    if RunFolder(folder).settings_path.is_file():
+        return RunFolder(folder.resolve())
+    readable = [run for run in run_folder.list_runs() if run_folder.why_unreadable(run.path) is None]
+    trained = [run for run in readable if run.settings_path.is_file()]
+    found = trained[-1] if name == "last" and trained else run_folder.find(name)
+    return _with_checkpoint(found) if found.bucket else found
+
+
+def _with_checkpoint(run: RunFolder) -> RunFolder:
+    """Of a run that is kept in a bucket: another machine may have taken it further, or what is here is a copy to look at."""
+    from unstall.storage.download import fetched_run
+
+    try:
+        return fetched_run(run.bucket, with_checkpoint=True)
+    except NoSuchRun:
+        return run  # nothing of it has come there yet
+
+
+def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the preflight's plan of memory changes, so that a step fits."""
+    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
+    return dict(planned[0]["facts"].get("changes", {})) if planned else {}
+
+
+def keep_defects(run: RunFolder, found: Mapping[str, Any]) -> None:
+    """What the preflight found wrong with the data, for the page of the run. A disk that does not take it costs no training."""
+    for check in found["checks"]:
+        if check["check"] == "data_set" and "defects" in check["facts"]:
+            try:
+                defects.keep(run, check["facts"]["defects"])
+            except OSError:
+                return
+
+
+def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: Mapping[str, Any]) -> RunFolder:
+    """The folder in which the next worker finds its settings. A run that goes on keeps those that it has found to fit."""
+    try:
+        if run is not None:
+            run.write_settings(as_plain(settings))
+            return run
+        run = _made(out) if out else run_folder.create(settings.model)
+        run.write_settings(as_plain(settings), are_given=True)
+        run.write_settings(as_plain(changed(settings, changes)))
+        _journal(run, settings, changes)
+        _reserve(run)
+    except OSError as error:
+        raise NotPermitted(
+            f"Cannot write the run to '{out or run_folder.home()}': {error.strerror}. Another folder: --out FOLDER"
+        ) from None
+    return run
+
+
+def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
+    """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
+    machine's journal. What all agree on comes from the first worker, and so does the state.
+
+    The folder is the worker's own, in that of the run: where machines share a disk, whoever comes first must not begin the run,
+    nor write into what the first worker's machine is beginning."""
+    within = f"{run_folder.WORKERS}/{worker}"
+    folder = run_folder.folder_for(place).absolute() if place else run_folder.create(settings.model).path
+    run = RunFolder(folder / within)
+    try:
+        make_private_folder(run.path)
+        if not run.settings_path.exists():
+            run.write_settings(as_plain(settings), are_given=True)
+            run.write_settings(as_plain(settings))
+        if place and is_bucket(place):
+            run.keep_in(f"{place.rstrip('/')}/{within}")
+    except OSError as error:
+        raise NotPermitted(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
+    return run
+
+
+def _reserve(run: RunFolder) -> None:
+    """In the bucket, by the settings that must be new there: of two machines that begin the same run one is told so, and a bucket
+    that cannot be written shows now rather than after days."""
+    if not run.bucket:
+        return
+    from unstall.storage.bucket_path import BucketPath
+
+    path = located(run.bucket) / run.settings_path.name
+    assert isinstance(path, BucketPath)
+    try:
+        path.write_new(run.settings_path.read_bytes())
+    except FileExistsError:
+        raise WrongInput(f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}") from None
+
+
+def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Each change of the plan is a plan like those of repairs: what it changes, and how to undo it."""
+    writer = JournalWriter(run.journal_path("watcher", os.getpid()))
+    before = as_plain(settings)
+    for name, value in changes.items():
+        made = PlanMade(
+            at=time.time(), remedy=REMEDIES[name], cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value, change={name: value},
+            undo={name: before[name]}, why="The plan of memory says that a step as wanted would not fit.",
+            happened="Memory was planned before the first step.",
+        )  # fmt: skip
+        writer.write(made)
+    writer.close()
+
+
+def _made(out: str) -> RunFolder:
+    _refuse_taken(out)
+    folder = run_folder.folder_for(out).absolute()
+    make_private_folder(folder)
+    run = RunFolder(folder)
+    if is_bucket(out):
+        run.keep_in(out)
+    return run
+
+
+def holds_run(out: str) -> bool:
+    """Whether a run was begun there; in a bucket, by any machine."""
+    if is_bucket(out):
+        return (located(out) / RunFolder(Path()).settings_path.name).is_file()
+    return RunFolder(Path(out)).settings_path.exists()
+
+
+def _refuse_taken(out: str) -> None:
+    folder = located(out)  # refuses what cannot be a path
+    if holds_run(out):
+        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
+    if folder.exists() and (not folder.is_dir() or any(each.name != run_folder.WORKERS for each in folder.iterdir())):
+        raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")
+
+
+# A run folder that somebody deletes while the run goes on is made again, with what a resume needs; the journals come back by
+# themselves as soon as it is there.
+
+
+class KeptFolder:
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._files = {path: read for path in (run.settings_given_path, run.path / KEPT_IN) if (read := _read(path)) is not None}
+        self._is_tried = False
+        self.of_workers: list[Path] = []
+
+    def brought_back(self, settings: dict[str, Any]) -> bool:
+        """Whether it was gone. A disk that does not take it is tried once: nothing hangs on it while the run goes on."""
+        if self._is_tried or _is_there(self._run.settings_path):
+            return False
+        self._is_tried = True
+        try:
+            for folder in (self._run.path, *self.of_workers):
+                make_private_folder(folder)
+            for path, text in self._files.items():
+                write_private(path, text)
+            self._run.write_settings(settings)
+        except OSError:
+            return False
+        self._is_tried = False
+        return True
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # a disk that does not answer has deleted nothing
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

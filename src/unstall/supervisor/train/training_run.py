@@ -1,0 +1,284 @@
+"""`unstall train`, read aloud: start the worker, watch it; when it ends or stands still, treat it and start it again, or say why.
+
+One mechanism for every fault. The worker always does the same: it reads settings.json, takes the newest verified checkpoint and
+trains. So starting and recovering are the same path, and all that a repair can do is to change the settings by a plan.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from unstall.base import exit_codes
+from unstall.base.errors import BucketFailed, UnstallError
+from unstall.base.private_files import make_private_folder
+from unstall.base.processes import SUPERVISOR
+from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
+from unstall.journal.lock import alone_with
+from unstall.journal.run_folder import RunFolder
+from unstall.journal.writer import JournalWriter
+from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
+from unstall.remedies.shrink_micro_batch import fitting_divisor
+from unstall.report import json as json_report
+from unstall.supervisor.launch import Launched
+from unstall.supervisor.run.program import Teller, Wishes, show_on_board, start
+from unstall.supervisor.train import batch_size_cache, checkpoints
+from unstall.supervisor.train.fault import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.train.preemption import Notice
+from unstall.supervisor.train.setup import KeptFolder
+from unstall.supervisor.train.worker_group import Ward
+from unstall.supervisor.train.worker_monitor import Bedside
+from unstall.supervisor.upload_process import kept_in_bucket
+from unstall.supervisor.watch import TICK_S
+from unstall.training.distributed import engines
+from unstall.training.distributed.process_env import Membership
+
+WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
+KILLED_ADDS = 128  # to the number of the signal, as shells do
+
+
+def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
+    """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, 6 done but not all of it is in its
+    bucket, else how the worker ended."""
+    json_report.refuse_unwritable(wishes.json_target)
+    settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
+    first = engines.memberships(os.environ, settings.workers)[0]  # of this machine
+    own = run.of_worker(first.worker)
+    make_private_folder(own.path)
+    with alone_with(own):
+        if wishes.board:
+            show_on_board(run, wishes)
+        is_quiet = wishes.quiet or wishes.json_target == "-"
+        course = Course(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
+        course.begin_with_what_fits()
+        with kept_in_bucket(run if first.is_first else own, course.teller.complain) as kept, course.notice.listened_to():
+            code = _trained(course)
+            kept.has_time = code == 0
+        return code if code or kept.is_whole else BucketFailed.exit_code
+
+
+def _trained(course: Course) -> int:
+    while True:
+        ward = course.start_workers()
+        while ward.wait(TICK_S):
+            ward.look()
+            course.bring_folder_back()
+        if not course.repair(ward) or course.end_is_wanted(ward):
+            return course.end(ward)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A plan whose effect has not been seen yet."""
+
+    made: PlanMade
+    sign: Sign
+
+
+class Course:
+    """A run over all lives of its workers: its plans, its settings, what is said about it."""
+
+    def __init__(self, run: RunFolder, own: RunFolder, wishes: Wishes, settings: Settings, command: list[str]) -> None:
+        """`own` is the folder of the first worker of this machine, which is the run's where all are on one."""
+        self.run = run
+        self._command, self._wishes = command, wishes
+        self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
+        self.settings = settings
+        self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
+        self.pending: list[Pending] = []
+        self.verified: set[int] = set()
+        self._is_guest = False
+        self.teller = Teller(own, wishes)
+        self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
+        self._mask: set[int] | None = None
+        self.notice = Notice()
+        self._machine = batch_size_cache.machine()
+        self._folder = KeptFolder(run)
+
+    # --- the workers ---
+
+    def start_workers(self) -> Ward:
+        """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
+        who = engines.memberships(os.environ, self.settings.workers)
+        self._is_guest = not who[0].is_first
+        self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
+        return Ward(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
+
+    def _start(self, who: Membership, writer: JournalWriter) -> Bedside:
+        own = self.run.of_worker(who.worker)
+        for pulse in own.pulse_paths():
+            pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
+        variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
+        launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
+        self._mask = launched.mask
+        teller = self.teller if writer is self._writer else Teller(own, replace(self._wishes, quiet=True, json_target=None))
+        return Bedside(self, launched, watch, who, teller)
+
+    def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
+        if who.worker == lead.worker:
+            return self._writer
+        own = self.run.of_worker(who.worker)
+        make_private_folder(own.path)
+        return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
+
+    def patient(self, bedside: Bedside) -> Patient:
+        cores = len(os.sched_getaffinity(0))
+        saved = tuple(checkpoints.steps(self.run))
+        name = bedside.who.words[0].upper() + bedside.who.words[1:]
+        journal, helped = bedside.watch.journal, frozenset(self.verified)
+        return Patient(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
+
+    # --- treating it ---
+
+    def repair(self, ward: Ward) -> bool:
+        """Does something about how the workers ended. False: nothing is to be done, or can be."""
+        fault = self._fault(ward)
+        if fault is None:
+            return False
+        chosen = treat(fault)
+        if isinstance(chosen, NoHelp):
+            self._give_up(ward.lead, fault, chosen)
+            return False
+        vain = made_in_vain(fault, chosen, frozenset(self.verified))
+        if vain is not None:
+            self._undo(vain)
+            chosen = _made_again(chosen, self.settings)
+        self._carry_out(chosen)
+        self._tell(ward.lead, fault, chosen)
+        self._wait(ward, chosen.wait_s)
+        return True
+
+    def _wait(self, ward: Ward, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.end_is_wanted(ward):
+            time.sleep(TICK_S)
+
+    def _fault(self, ward: Ward) -> Fault | None:
+        ward.finish()
+        if ward.is_done or self.end_is_wanted(ward):
+            return None
+        blamed = ward.blamed
+        ended, diagnosis = blamed.how_it_ended()
+        return ward.stopped_for or fault_of(self.patient(blamed), ended, blamed.step(), diagnosis)
+
+    def _tell(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
+        from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
+        made = PlanMade(
+            at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
+            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.most_repairs, step=fault.step,
+            from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
+        )  # fmt: skip
+        self.plans.append(made)
+        self.pending.append(Pending(made, plan.verify))
+        bedside.watch.note(made)
+        bedside.tell_repair()
+
+    def _give_up(self, bedside: Bedside, fault: Fault, no_help: NoHelp) -> None:
+        advice = ""
+        if no_help.asks is not None:
+            options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
+            advice = f"{self.resume_command()} {options}"
+        command = shlex.join(self._command)
+        given_up = RepairsEnded(
+            at=time.time(), cause=fault.kind.value, step=fault.step, happened=fault.happened, evidence=list(fault.evidence),
+            why=no_help.why, advice=advice, command=command,
+        )  # fmt: skip
+        bedside.watch.note(given_up)
+        bedside.tell_repair()
+
+    def _repairs(self) -> int:
+        return sum(plan.attempt > 0 for plan in self.plans)
+
+    # --- plans and settings ---
+
+    def _carry_out(self, plan: Plan) -> None:
+        """Only here, where a plan is undone, and before the first step, settings are changed."""
+        self._write(plan.applied_to(self.settings))
+        if plan.from_step is not None:
+            checkpoints.set_aside_after(self.run, plan.from_step)
+
+    def _undo(self, made: PlanMade) -> None:
+        self._write(changed(self.settings, made.undo))
+        why = f"the fault came back: {made.cause}"
+        self._writer.write(PlanUndone(at=time.time(), remedy=made.remedy, change=dict(made.undo), why=why, attempt=made.attempt))
+
+    def _write(self, settings: Settings) -> None:
+        try:
+            self.run.write_settings(as_plain(settings))
+        except OSError as error:
+            raise UnstallError(
+                f"Cannot write {self.run.settings_path}: {error.strerror}. To go on: {self.resume_command()}"
+            ) from None
+        self.settings = settings
+
+    def bring_folder_back(self) -> None:
+        if self._folder.brought_back(as_plain(self.settings)):
+            self.teller.complain(
+                f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, "
+                "and the run goes on; its next checkpoint comes as it would have."
+            )
+
+    def see_what_helped(self, bedside: Bedside) -> None:
+        for pending in [each for each in self.pending if each.sign.is_seen(bedside.watch.journal)]:
+            self.pending.remove(pending)
+            made = pending.made
+            self.verified.add(made.attempt)
+            how = pending.sign.words
+            bedside.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
+            if "micro_batch" in made.change:
+                batch_size_cache.remember(self.settings, self._machine)
+
+    def begin_with_what_fits(self) -> None:
+        """A size that an earlier run found out at the cost of a crash is not found out again."""
+        fits = batch_size_cache.recall(self.settings, self._machine)
+        now = self.settings.at_once
+        smaller = fitting_divisor(self.settings.batch_share, fits) if fits else None
+        if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.most_repairs == 0:
+            return
+        undo = {"micro_batch": self.settings.micro_batch}
+        self._write(changed(self.settings, {"micro_batch": smaller}))
+        why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
+        made = PlanMade(
+            at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
+            change={"micro_batch": smaller}, undo=undo, most=self.settings.most_repairs, why=why,
+            happened="A size that fits is remembered from an earlier run.",
+        )  # fmt: skip
+        self._writer.write(made)
+        self.teller.complain(f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.path()})")
+
+    # --- the end ---
+
+    def resume_command(self) -> str:
+        known = self.run.path.parent == batch_size_cache.path().parent
+        return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
+
+    def end_is_wanted(self, ward: Ward) -> bool:
+        """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
+        return ward.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
+
+    def end(self, ward: Ward) -> int:
+        ended = ward.blamed.launched.ended
+        assert ended is not None
+        ward.lead.tell_the_end()
+        if ward.is_done:
+            return exit_codes.DONE
+        if ended.exit_code == exit_codes.NOT_KEPT:
+            self.teller.complain(
+                f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
+                f"steps since the newest checkpoint are made again by: {self.resume_command()}"
+            )
+        if self.end_is_wanted(ward):
+            self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
+            return exit_codes.INTERRUPTED
+        return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
+
+
+def _made_again(plan: Plan, settings: Settings) -> Plan:
+    """The plan with what undoes it as settings are now."""
+    before = as_plain(settings)
+    return replace(plan, undo={name: before[name] for name in plan.change})

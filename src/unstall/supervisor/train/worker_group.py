@@ -1,0 +1,328 @@
+"""Beside all workers that this machine has of a run: they are started, watched, and end together.
+
+A worker that ends before the others, or that they wait for, is named with its stack; then all are ended, as none can go on
+without the others, and what it had is treated as with one worker.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from unstall.base import exit_codes
+from unstall.diagnosis.causes import worker_slow
+from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
+from unstall.diagnosis.workers import blocker
+from unstall.diagnosis.workers.blocker import End, Look, Named
+from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
+from unstall.journal.stack_frames import main_thread, python_frames
+from unstall.remedies.plan import Fault, Kind
+from unstall.supervisor.launch import wait_for_any
+from unstall.supervisor.train import stragglers
+from unstall.supervisor.train.fault import MOST_EVIDENCE, Patient, stuck, without_others
+from unstall.supervisor.train.restart_triggers import LEAST_BUSY_STALL_S
+from unstall.supervisor.train.stragglers import Silence, Slow, Slowness
+from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, Bedside
+
+if TYPE_CHECKING:
+    from unstall.supervisor.train.training_run import Course
+
+SETTLES_S = 2.0  # after one has ended: others that fail by themselves show who was first
+DONE_WITHIN_S = 60.0  # after one is done; the others are about to be
+STOPPED_S = 4.0  # that a process must have been stopped: a debugger that looks for a moment is none of ours
+GONE_S = 15.0  # after another's process has ended: by then the framework has noticed by itself, mostly
+IN_A_STEP = frozenset({"first_step", "train"})  # phases; what is done alone, as saving, is none of them
+SHOWN_FRAMES = 4  # of a stack, in a sentence
+MOST_FRAMES = 30  # of a stack, in the journal
+STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.STATUS_DISK_SLEEP: "D"}
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """One that was found stopped."""
+
+    worker: int
+    used_s: float  # of the CPU, up to then
+    since: float  # monotonic
+
+
+class Ward:
+    def __init__(self, course: Course, beds: Sequence[Bedside]) -> None:
+        self._course, self.beds = course, list(beds)
+        self.lead = self.beds[0]
+        self.stopped_for: Fault | None = None
+        self._named: Named | None = None
+        self._stopped: Stopped | None = None
+        self._first_end: float | None = None  # monotonic
+        self._slowness = Slowness(self.beds)
+        self._silence = Silence({bed.who.worker for bed in self.beds})
+        if not self.is_alone:
+            for bed in self.beds:
+                bed.waits_for_others = self._waits_for_others
+
+    @property
+    def is_alone(self) -> bool:
+        """One worker is all that the run has; of several, one may be all that this machine has."""
+        return self.lead.who.is_alone
+
+    def wait(self, seconds: float) -> bool:
+        """So long at most; whether any worker still runs."""
+        wait_for_any([bed.launched for bed in self.beds], seconds)
+        return any(bed.launched.ended is None for bed in self.beds)
+
+    def look(self) -> None:
+        for bed in self._running():
+            bed.look()
+        if not self.is_alone:
+            self._end_with_the_first()
+            self._look_who_stands_still()
+            self._end_with_one_that_was_stopped()
+            self._look_who_is_slow()
+            self._look_who_is_silent()
+            self._end_if_others_are_gone()
+
+    def finish(self) -> None:
+        for bed in self.beds:
+            bed.finish()
+        if not self.is_alone and not self.is_done:
+            self._tell_who_failed()
+        self.stopped_for = self.stopped_for or self.lead.stopped_for
+
+    @property
+    def blamed(self) -> Bedside:
+        """The worker whose fault is treated."""
+        if self._named is not None:
+            return self._bed(self._named.worker)
+        return self._bed(blocker.first_to_fail([_end_of(bed) for bed in self.beds]))
+
+    @property
+    def is_done(self) -> bool:
+        return all(bed.is_done for bed in self.beds)
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        return any(bed.launched.is_asked_to_end for bed in self.beds)
+
+    def _running(self) -> list[Bedside]:
+        return [bed for bed in self.beds if bed.launched.ended is None]
+
+    def _bed(self, worker: int) -> Bedside:
+        return next(bed for bed in self.beds if bed.who.worker == worker)
+
+    # --- one has ended ---
+
+    def _end_with_the_first(self) -> None:
+        running = self._running()
+        if len(running) == len(self.beds) or not running:
+            return
+        self._first_end = self._first_end or time.monotonic()
+        ended = [bed for bed in self.beds if bed.launched.ended is not None]
+        patience_s = DONE_WITHIN_S if all(bed.is_done for bed in ended) else SETTLES_S
+        if time.monotonic() - self._first_end > patience_s:
+            self._end_the_rest()
+
+    def _tell_who_failed(self) -> None:
+        bed = self.blamed
+        ended = bed.launched.ended
+        if self._named is None and ended is not None and not self._course.end_is_wanted(self):
+            self._tell(bed, _how(ended), time.time() - ended.at)
+
+    # --- one stands still ---
+
+    def _waits_for_others(self, bed: Bedside) -> bool:
+        """A worker that idles while another of this machine gets on, compiles say; or one that waits for those of others."""
+        stall = bed.watch.stall
+        if stall is None:
+            return False
+        others = [each for each in self._running() if each is not bed]
+        if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
+            return True
+        is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
+        return is_elsewhere and not stragglers.gone_s(bed.watch.journal) and time.time() - stall.since < LEAST_BUSY_STALL_S
+
+    def _look_who_stands_still(self) -> None:
+        running = self._running()
+        if self._named is not None or len(running) < len(self.beds):
+            return
+        looks = [_look_at(bed) for bed in running]
+        named = blocker.stopped(looks)
+        is_sure = self._is_stopped_for_good(named)
+        if not is_sure:
+            named = None
+            if any(bed.watch.stall is not None and bed.watch.has_samples for bed in running):
+                named = blocker.held_up_by(looks)
+        if named is None:
+            return
+        self._named = named
+        bed = self._bed(named.worker)
+        bed.watch.sample_now()
+        silent_s = next(look.silent_s for look in looks if look.worker == named.worker)
+        self._tell(bed, named.how, silent_s)
+        where = f" at {_stack_of(bed)[0]}" if _stack_of(bed) else ""
+        self._course.teller.complain(f"{bed.who.words} {named.how}{where}: {named.why}. The others wait for it.")
+        if is_sure:
+            self._stop_all(bed, silent_s)
+
+    def _is_stopped_for_good(self, named: Named | None) -> bool:
+        """It has not run at all for a while: one that is stopped again and again may be found so each time, and is only slow."""
+        if named is None:
+            self._stopped = None
+            return False
+        used_s = _cpu_s(self._bed(named.worker).launched.pid)
+        if self._stopped is None or (self._stopped.worker, self._stopped.used_s) != (named.worker, used_s):
+            self._stopped = Stopped(named.worker, used_s, time.monotonic())
+        return time.monotonic() - self._stopped.since >= STOPPED_S
+
+    def _end_with_one_that_was_stopped(self) -> None:
+        """By the rules that hold for one worker; of several, the one that was named is to blame."""
+        if self.stopped_for is not None:
+            return
+        if self._named is not None and not any(bed.watch.stall for bed in self._running()):
+            self._named = None  # they get on again: it was a pause
+        decided = next((bed for bed in self.beds if bed.stopped_for is not None), None)
+        if decided is None:
+            return
+        assert decided.stopped_for is not None
+        if decided.stopped_for.kind is Kind.STUCK:
+            stall = decided.watch.stall
+            bed = decided if self._named is None else self._bed(self._named.worker)
+            self._stop_all(bed, time.time() - stall.since if stall is not None else 0.0)
+        else:
+            self.stopped_for = decided.stopped_for
+            self._end_the_rest()
+
+    def _stop_all(self, bed: Bedside, silent_s: float) -> None:
+        """For this worker, if it was named; else for all of them."""
+        patient = self._course.patient(bed)
+        if self._named is None:
+            patient = replace(patient, name=Patient.name)
+        fault = stuck(patient, bed.watch.stall, bed.step(), silent_s, bed.watch.diagnosis)
+        if self._named is not None:
+            stood = [f"it stood at {' < '.join(_stack_of(bed)[:SHOWN_FRAMES])}"] if _stack_of(bed) else []
+            fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MOST_EVIDENCE])
+        self.stopped_for = fault
+        self._end_the_rest()
+
+    # --- one of another machine is not heard any more ---
+
+    def _look_who_is_silent(self) -> None:
+        heard = self._silence.look(self.lead.watch.journal)
+        if heard is None:
+            return
+        for worker in heard.again:
+            self._course.teller.complain(f"worker {worker} of {heard.of} is heard again.")
+        for worker, why in heard.silent.items():
+            self._course.teller.complain(f"{why}. The others wait for it.")
+            step = self.lead.step()
+            event = WorkerFaltered(
+                at=time.time(), worker=worker, of=heard.of, how=stragglers.HOW, step=step, furthest_step=step,
+                seconds=heard.seconds, why=f"{why[0].upper()}{why[1:]}.",
+            )  # fmt: skip
+            self.lead.watch.note(event)
+
+    def _end_if_others_are_gone(self) -> None:
+        """A step that lacks one of them is never made, and whatever carries their numbers may wait for it without bound."""
+        if self.stopped_for is not None:
+            return
+        for bed in self._running():
+            beat, gone_s = bed.watch.beat(), stragglers.gone_s(bed.watch.journal)
+            is_in_a_step = beat is not None and beat.phase in IN_A_STEP and beat.silent_s(time.monotonic()) >= GONE_S
+            if is_in_a_step and gone_s >= GONE_S:
+                self.stopped_for = without_others(self._course.patient(bed), bed.step())
+                self._end_the_rest()
+                return
+
+    # --- one makes all of them slow ---
+
+    def _look_who_is_slow(self) -> None:
+        if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.beds):
+            return
+        before = self._slowness.slow
+        slow = self.lead.watch.guarded("slowness", self._slowness.look)
+        if slow is not None:
+            self._tell_slow(slow)
+        elif before is not None and self._slowness.slow is None:
+            who, seconds = before.bed.who, time.monotonic() - before.told_at
+            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
+
+    def _tell_slow(self, slow: Slow) -> None:
+        slow.bed.watch.sample_now()
+        found = slow.found
+        claims = [each.claim for each in found.evidence]
+        self._tell(
+            slow.bed, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.do),
+            certainty=found.certainty.word,
+        )  # fmt: skip
+        self.lead.tell_at_once()
+
+    def _end_the_rest(self) -> None:
+        for bed in self._running():
+            bed.launched.stop(HUNG_ENDS_S)
+
+    def _tell(self, bed: Bedside, how: str, seconds: float, **more: Any) -> None:
+        stack = _stack_of(bed)
+        event = WorkerFaltered(
+            at=time.time(), worker=bed.who.worker, of=bed.who.workers, pid=bed.launched.pid, how=how, step=bed.step(),
+            furthest_step=max(each.step() for each in self.beds), seconds=seconds, where=_place(stack), stack=stack, **more,
+        )  # fmt: skip
+        self.lead.watch.note(event)
+
+
+def _look_at(bed: Bedside) -> Look:
+    beat, host, sample = bed.watch.beat(), bed.watch.journal.last(HostSampled), bed.watch.journal.last(StackSampled)
+    thread = main_thread(sample) if sample is not None else None
+    try:
+        state = STATES.get(psutil.Process(bed.launched.pid).status(), "S")
+    except psutil.Error:
+        state = ""
+    return Look(
+        worker=bed.who.worker,
+        state=state,
+        phase=beat.phase if beat else "",
+        steps_done=beat.steps_done if beat else 0,
+        silent_s=beat.silent_s(time.monotonic()) if beat else 0.0,
+        waits_for_input=bool(beat and beat.input_since),
+        is_busy=host is not None and ready_cores(host) >= BUSY_CORES,
+        waits_for_others=None
+        if thread is None
+        else blocker.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
+    )
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _end_of(bed: Bedside) -> End:
+    ended = bed.launched.ended
+    assert ended is not None
+    return End(bed.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+
+
+def _how(ended: ProcessEnded) -> str:
+    if ended.exit_code == exit_codes.INTERRUPTED:
+        return "left"
+    is_without_others = ended.exit_code == exit_codes.OTHERS_LOST or ended.signal == signal.SIGABRT
+    return "lost the others" if is_without_others else "died"
+
+
+def _stack_of(bed: Bedside) -> list[str]:
+    """The main thread as it was last seen, innermost first."""
+    sample = bed.watch.journal.last(StackSampled)
+    thread = main_thread(sample) if sample is not None else None
+    if thread is None:
+        return []
+    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in python_frames(thread)[:MOST_FRAMES]]
+
+
+def _place(stack: Sequence[str]) -> str:
+    return stack[0].rpartition("(")[2].rstrip(")") if stack else ""

@@ -1,0 +1,169 @@
+"""Beside one worker: looks at it, passes on what is worth saying, and ends it where waiting any longer is in vain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from unstall.base.exit_codes import DONE
+from unstall.diagnosis.findings import Diagnosis
+from unstall.journal.events import (
+    CheckpointFailed,
+    CheckpointRefused,
+    PreemptionNoticed,
+    ProcessEnded,
+    TrainingBegan,
+    TrainingEnded,
+)
+from unstall.remedies.plan import Fault, Plan, step_reached
+from unstall.supervisor.launch import Launched
+from unstall.supervisor.train import restart_triggers
+from unstall.supervisor.train.fault import stuck, treat
+from unstall.supervisor.watch import Watch
+from unstall.training.distributed.process_env import Membership
+
+if TYPE_CHECKING:
+    from unstall.supervisor.run.program import Teller
+    from unstall.supervisor.train.training_run import Course
+
+SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
+HUNG_ENDS_S = 10.0  # one that stands still
+RESTART_SAVES_S = 60.0  # a healthy one that is to be started again: nothing hurries it
+UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
+
+
+class Bedside:
+    def __init__(self, course: Course, launched: Launched, watch: Watch, who: Membership, teller: Teller) -> None:
+        """`teller`: what is said of one of several workers goes into its own story alone."""
+        self.who, self._teller, self._is_lead = who, teller, teller is course.teller
+        self.launched = launched
+        self.watch = watch
+        self.stopped_for: Fault | None = None
+        self.waits_for_others: Callable[[Bedside], bool] = lambda bed: False  # who get on: it is not hung, whatever it seems
+        self._stopped_at = 0.0
+        self._course = course
+        self._waiting: tuple[Fault, float] | None = (
+            None  # a fault whose treatment can wait for the end of an epoch, and since when
+        )
+        self._said: set[str] = set()
+        self._is_told_to_leave = False
+        self._diagnosis: Diagnosis | None = None
+
+    def look(self) -> None:
+        self.watch.note(*self.launched.new_signals())
+        diagnosis = self.watch.tick()
+        self._end_if_machine_goes()
+        if self.launched.is_asked_to_end or self._course.notice.came is not None:
+            self.launched.kill_after(SAVES_WITHIN_S)
+            return
+        self._see_how_the_run_goes()
+        if diagnosis is not None and not self.waits_for_others(self):
+            self._diagnosis = diagnosis
+            self._teller.tell_if_new(self.watch, diagnosis)
+        if self.stopped_for is None:
+            self._end_if_hung()
+            self._end_if_it_pays(diagnosis)
+        elif time.monotonic() - self._stopped_at > UNENDABLE_S:
+            self._say_once("unendable", "the worker does not end, though it was killed: the kernel waits for a disk or a device.")
+
+    def step(self) -> int:
+        """That it is in, counted over all epochs: by the pulse, which knows more than was written."""
+        began, beat = self.watch.journal.last(TrainingBegan), self.watch.beat()
+        by_pulse = began.from_step + max(0, beat.step) if began is not None and beat is not None else 0
+        return max(by_pulse, step_reached(self.watch.journal))
+
+    @property
+    def is_done(self) -> bool:
+        """It has trained to its end; how the process itself ended after that matters no more."""
+        told = self.watch.journal.last(TrainingEnded)
+        ended = self.launched.ended
+        return (told is not None and told.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
+
+    def finish(self) -> None:
+        assert self.launched.ended is not None
+        self._diagnosis = self.watch.finish([*self.launched.new_signals(), self.launched.ended])
+        self._see_how_the_run_goes()
+
+    def _see_how_the_run_goes(self) -> None:
+        """By the first of several workers alone: the others would tell the same."""
+        if self._is_lead:
+            self._say_of_checkpoints()
+            self._course.see_what_helped(self)
+
+    def how_it_ended(self) -> tuple[ProcessEnded, Diagnosis]:
+        assert self.launched.ended is not None
+        return self.launched.ended, self._known()
+
+    def tell_at_once(self) -> None:
+        """What was found among several workers, who were looked at more than once: it need not be found again to be said."""
+        self._diagnosis = self.watch.examine()
+        self._teller.tell_if_new(self.watch, self._diagnosis, is_steady=True)
+
+    def tell_repair(self) -> None:
+        self.watch.read()
+        self._course.teller.tell_repair(self.watch, self._known())
+
+    def tell_the_end(self) -> None:
+        self.watch.read()
+        self._course.teller.tell_the_end(self.watch, self._known())
+
+    def _known(self) -> Diagnosis:
+        return self._diagnosis if self._diagnosis is not None else self.watch.examine()
+
+    # --- ending it ---
+
+    def _end_if_machine_goes(self) -> None:
+        """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
+        notice = self._course.notice
+        if notice.came is not None and not self._is_told_to_leave:
+            self._is_told_to_leave = True
+            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.came.source, what=notice.came.what))
+            self._say_once("notice", f"{notice.came.words}: the worker saves and ends, so that the run goes on elsewhere.")
+            self.launched.stop(SAVES_WITHIN_S)
+
+    def _end_if_hung(self) -> None:
+        stall = self.watch.stall
+        if stall is None or not self.watch.has_looked_closely:
+            return
+        seconds = time.time() - stall.since
+        if restart_triggers.is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
+            self._diagnosis = self.watch.examine()
+            self._stop(stuck(self._course.patient(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
+
+    def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
+        if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
+            return
+        patient = self._course.patient(self)
+        full = restart_triggers.memory_near_its_limit(patient)
+        if full is not None and isinstance(treat(full), Plan):
+            self._stop(full, RESTART_SAVES_S)
+            return
+        starving = restart_triggers.starving(patient, diagnosis)
+        if starving is None or not isinstance(treat(starving), Plan):
+            self._waiting = None
+        elif self._waiting is None:
+            self._waiting = (starving, time.time())
+        elif restart_triggers.epoch_has_ended_since(self.watch.journal, self._waiting[1]):
+            self._stop(starving, RESTART_SAVES_S)
+
+    def _stop(self, fault: Fault, kill_after_s: float) -> None:
+        self.stopped_for, self._stopped_at = fault, time.monotonic()
+        self.launched.stop(kill_after_s)
+
+    # --- what is worth a line ---
+
+    def _say_of_checkpoints(self) -> None:
+        failed, refused = self.watch.journal.last(CheckpointFailed), self.watch.journal.of(CheckpointRefused)
+        if failed is not None:
+            self._say_once(
+                "failed", f"a checkpoint could not be written: {failed.error}. The training goes on, and it is tried again."
+            )
+        for event in refused:
+            lost = f"the run goes on from step {event.instead_step:,}; steps up to {event.step:,} are made again"
+            self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): {lost}.")
+
+    def _say_once(self, about: str, text: str) -> None:
+        if about not in self._said and self._is_lead:
+            self._said.add(about)
+            self._course.teller.complain(text)

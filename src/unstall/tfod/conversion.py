@@ -1,0 +1,193 @@
+"""A pipeline.config as settings, with what became of each of its fields."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.progress import Progress
+from unstall.config import toml_file
+from unstall.config.settings import from_plain
+from unstall.config.sources import recipe_of, refuse_unfit
+from unstall.storage import located
+from unstall.tfod import config, unsupported_fields
+from unstall.tfod.augmentations import augmentations
+from unstall.tfod.checkpoints import fine_tuning
+from unstall.tfod.config import Node
+from unstall.tfod.detectors import detector
+from unstall.tfod.inputs import Given, Inputs, ToSet, inputs
+from unstall.tfod.ledger import Ledger, Row
+from unstall.tfod.models import Chosen, chosen, meta_architecture
+from unstall.tfod.shards import link_names
+from unstall.tfod.train_config import learning
+
+BECAME = ("carried over", "changed", "left out", "unknown")
+
+
+@dataclass(frozen=True)
+class Converted:
+    file: str
+    meta_architecture: str
+    feature_extractor: str
+    model: str
+    settings: dict[str, Any]
+    why: dict[str, str]
+    rows: list[Row]
+    to_set: list[ToSet]
+    remarks: list[str]
+    images: int | None  # to learn from
+    links: dict[str, list[Path]]  # folders to be made beside the settings, each with links to these files
+
+    def count(self) -> dict[str, int]:
+        counted: Counter[str] = Counter(row.became for row in self.rows)
+        return {became: counted[became] for became in BECAME}
+
+    def as_plain(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "meta_architecture": self.meta_architecture,
+            "feature_extractor": self.feature_extractor,
+            "model": self.model,
+            "images": self.images,
+            "settings": self.settings,
+            "why": self.why,
+            "to_set": [asdict(each) for each in self.to_set],
+            "remarks": self.remarks,
+            "count": self.count(),
+            "fields": [row.as_plain() for row in self.rows],
+        }
+
+
+def convert(path: Path | str, given: Given | None = None, progress: Progress | None = None) -> Converted:
+    return of_config(config.read(path), given or Given(), progress)
+
+
+def of_config(root: Node, given: Given, progress: Progress | None = None) -> Converted:
+    ledger = Ledger()
+    architecture, taken = meta_architecture(root), chosen(root)
+    found = inputs(root, given, ledger, progress)
+    images = found.images_to_learn("validation" in ledger.values)
+    detector(root, taken, found.train.lying if found.train else None, ledger)
+    length = learning(root, taken.model, images, ledger)
+    augmentations(root, ledger)
+    weights = fine_tuning(root, taken, ledger)
+    if any("coco" in name for name in root.node("eval_config").words("metrics_set")):
+        ledger.same(root.node("eval_config"), "metrics_set")
+    to_set = [*found.to_set, *length, *([weights] if weights else [])]
+    refuse_unfit(from_plain(ledger.values, f"{root.file}: "))
+    return Converted(
+        root.file,
+        architecture,
+        root.node("model", architecture, "feature_extractor").word("type"),
+        taken.model,
+        ledger.values,
+        ledger.why,
+        ledger.rows(root, lambda place: unsupported_fields.fate_of(place, taken.model)),
+        to_set,
+        remarks(root, taken, found),
+        images,
+        found.links,
+    )
+
+
+def remarks(root: Node, taken: Chosen, found: Inputs) -> list[str]:
+    """What a person should know before all else."""
+    model = root.node("model", meta_architecture(root))
+    said = [taken.said] if taken.said else []
+    wanted = model.whole("num_classes", 0)
+    if found.classes and wanted and found.classes != wanted:
+        said.append(f"num_classes is {wanted} and the label map has {found.classes}: those of the label map are learned")
+    if model.node("second_stage_box_predictor").has("rfcn_box_predictor"):
+        said.append("R-FCN has no counterpart here: the config becomes a Faster R-CNN")
+    if model.node("second_stage_box_predictor", "mask_rcnn_box_predictor").flag("predict_instance_masks"):
+        said.append("Mask R-CNN has no counterpart here: boxes are learned, masks are not")
+    if model.has("context_config"):
+        said.append("Context R-CNN has no counterpart here: an image is looked at by itself")
+    if "TF_SEQUENCE_EXAMPLE" in root.node("train_input_reader").word("input_type"):
+        said.append("records of SequenceExample cannot be read here: write them as tf.train.Example")
+    return said
+
+
+# The files of an import: `unstall.toml`, as `unstall init` writes it, and `import.md`, what became of every field.
+
+
+SETTINGS, REPORT = "unstall.toml", "import.md"
+LINKS = ("data-records", "validation-records")
+
+
+def refuse_existing(out: str) -> None:
+    """Before anything is read: what is there is not overwritten."""
+    for name in (SETTINGS, REPORT, *LINKS):
+        if (located(out) / name).exists():
+            raise WrongInput(
+                f"'{located(out) / name}' is there already, and is not overwritten. Another folder, or move it away."
+            )
+
+
+def write(converted: Converted, out: str) -> dict[str, str]:
+    folder = located(out)
+    refuse_existing(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in ((SETTINGS, settings_text(converted, folder / SETTINGS)), (REPORT, report_text(converted))):
+            with (folder / name).open("x", encoding="utf-8") as file:
+                file.write(text)
+        for place, files in converted.links.items():
+            Path(place).mkdir()
+            for name, target in link_names(files).items():
+                (Path(place) / name).symlink_to(target.absolute())
+    except OSError as error:
+        raise WrongInput(f"Cannot write to '{folder}': {error.strerror}.") from None
+    return {"out": str(folder / SETTINGS), "report": str(folder / REPORT)}
+
+
+def settings_text(converted: Converted, out: Path) -> str:
+    head = [
+        f"Settings from {cell(converted.file)} of the TF Object Detection API: {converted.model}.",
+        f"What became of each of its fields is in {REPORT}.",
+        *(f"To be set: {each.setting}, {each.why}." for each in converted.to_set),
+        f"Train by them: unstall train --config {out}",
+    ]
+    return toml_file.written(converted.settings, converted.why, "\n".join(head), recipe_of(converted.model))
+
+
+def report_text(converted: Converted) -> str:
+    counted = ", ".join(f"{count} {became}" for became, count in converted.count().items() if count)
+    lines = [
+        f"# {cell(converted.file)} as settings",
+        "",
+        f"`{cell(converted.feature_extractor or converted.meta_architecture)}` became `{converted.model}`: {counted}.",
+        *([""] if converted.remarks else []),
+        *(f"* {cell(remark)}." for remark in converted.remarks),
+    ]
+    if converted.to_set:
+        lines += ["", "## To be set", "", "| setting | stands as | why |", "| --- | --- | --- |"]
+        lines += [f"| `{each.setting}` | {code(each.value)} | {cell(each.why)} |" for each in converted.to_set]
+    lines += ["", "## Every field", "", "| line | field | value | | as | why, or what happens instead |"]
+    lines.append("| ---: | --- | --- | --- | --- | --- |")
+    for row in converted.rows:
+        lines.append(f"| {row.line} | {code(row.field)} | {code(row.value)} | {row.became} | {code(row.to)} | {cell(row.why)} |")
+    lines += ["", "## Settings", "", "| setting | value | from |", "| --- | --- | --- |"]
+    for name, value in flat(converted).items():
+        lines.append(f"| `{name}` | {code(toml_file.as_toml(value))} | {cell(converted.why.get(name, ''))} |")
+    return "\n".join(lines) + "\n"
+
+
+def flat(converted: Converted) -> dict[str, object]:
+    """Settings of the run and of its detector, by the names that `why` has for them."""
+    inner = {f"detector.{name}": value for name, value in converted.settings.get("detector", {}).items()}
+    return {**{name: value for name, value in converted.settings.items() if name != "detector"}, **inner}
+
+
+def cell(text: str) -> str:
+    """On one line, printable anywhere, and nothing of it is Markdown's."""
+    printable = text if text.isprintable() else ascii(text)[1:-1]
+    return printable.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def code(text: str) -> str:
+    printable = text if text.isprintable() else ascii(text)[1:-1]
+    return f"`{printable.replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""

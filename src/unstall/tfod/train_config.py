@@ -1,0 +1,200 @@
+"""`train_config`: batch, length, optimizer, rate and what else of a training is not of its model or data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unstall.config.sources import recipe_of
+from unstall.tfod.config import Node, leaves
+from unstall.tfod.inputs import ToSet
+from unstall.tfod.ledger import Ledger
+from unstall.tfod.schedules import Course, course_of, drops_at_epochs, kind_of
+
+OPTIMIZERS = ("momentum_optimizer", "rms_prop_optimizer", "adam_optimizer")
+MOST_BATCH, MOST_EPOCHS, MOST_BOXES = 65_536, 1_000_000, 10_000
+LARGE_EPSILON = 0.1  # of rms_prop: far above the squares of gradients, which then hardly divide anything
+MOST_AVERAGE = 0.99999
+
+
+@dataclass(frozen=True)
+class Length:
+    """Of the training, as far as it can be known."""
+
+    epochs: int
+    total_steps: int  # of the API; 0: it goes on until it is stopped
+    to_set: ToSet | None = None
+
+
+def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[ToSet]:
+    """`images` are those to learn from; None: nobody knows how many, and the user has to say for how long."""
+    train = root.node("train_config")
+    batch = _batch(train, images, ledger)
+    optimizer = train.node("optimizer")
+    kind = next((name for name in OPTIMIZERS if optimizer.has(name)), "")
+    rates = optimizer.node(kind, "learning_rate") if kind else Node(root.file, "train_config.optimizer")
+    num_steps = train.whole("num_steps", 0)
+    course = course_of(rates, num_steps)
+    length = _length(train, model, batch, num_steps or course.total_steps, images, ledger)
+    if kind:
+        _optimizer(optimizer, kind, ledger)
+    if kind_of(rates):
+        _rate(rates, course, length, ledger)
+    _average(optimizer, ledger)
+    _decay(root, ledger)
+    if train.number("gradient_clipping_by_norm", 0, 0):
+        ledger.set("clip_norm", train.number("gradient_clipping_by_norm", 0), train, "gradient_clipping_by_norm")
+    most = train.whole("max_number_of_boxes", 100, 0)
+    kept = min(max(most, 1), MOST_BOXES)
+    ledger.set("most_boxes", kept, train, "max_number_of_boxes", changed="" if kept == most else "expected 1 to 10,000 here")
+    if train.flag("use_bfloat16"):
+        ledger.set("precision", "bfloat16", train, "use_bfloat16")
+    ledger.same(train, "use_bfloat16", "gradient_clipping_by_norm")
+    return [length.to_set] if length.to_set else []
+
+
+def _batch(train: Node, images: int | None, ledger: Ledger) -> int:
+    batch = train.whole("batch_size", 32, 1, MOST_BATCH)
+    fits = images is None or batch <= images
+    said = "" if fits else f"there are {images:,} images to learn from: fewer than the {batch:,} of a batch"
+    kept = batch if fits else max(images or 1, 1)
+    ledger.set("batch_size", kept, train, "batch_size", changed=said)
+    return kept
+
+
+def _length(train: Node, model: str, batch: int, steps: int, images: int | None, ledger: Ledger) -> Length:
+    """Epochs of the steps, where it is known how many images an epoch has."""
+    usual = int(recipe_of(model)["epochs"])
+    if not steps:
+        said = f"the API goes on until it is stopped; here the recipe of {model} holds, {usual} epochs"
+        ledger.left_out(train, "num_steps", instead=said)
+        return Length(usual, 0)
+    seen = steps * train.whole("batch_size", 32, 1)
+    if images is None:
+        said = f"how many images there are is not known; as long as in the API: epochs = {seen:,} / the number of images"
+        ledger.left_out(train, "num_steps", instead=f"the recipe of {model} holds, {usual} epochs: {said}")
+        ledger.why["epochs"] = said
+        return Length(usual, steps, ToSet("epochs", str(usual), said))
+    each = max(images // batch, 1)
+    epochs = min(max(round(seen / batch / each), 1), MOST_EPOCHS)
+    said = f"{steps:,} steps; {images:,} images to learn from are {each:,} steps of {batch} each epoch"
+    ledger.set("epochs", epochs, train, "num_steps", said=said)
+    return Length(epochs, steps)
+
+
+# --- the optimizer ---
+
+
+def _optimizer(optimizer: Node, kind: str, ledger: Ledger) -> None:
+    inner = optimizer.node(kind)
+    if kind == "adam_optimizer":
+        ledger.set("optimizer", "adamw", inner, "epsilon", changed="AdamW is Adam with its decay apart; epsilon is 1e-8 here")
+        ledger.left_out(inner, "use_weight_decay", "weight_decay", instead="weight_decay holds for all kernels")
+        return
+    value = inner.number("momentum_optimizer_value", 0.9, 0, 1)
+    epsilon = inner.number("epsilon", 1.0, 0)
+    if kind == "momentum_optimizer":
+        ledger.follow("optimizer", "sgd", inner.path)
+        ledger.set("momentum", value, inner, "momentum_optimizer_value")
+    elif epsilon >= LARGE_EPSILON:
+        other = "" if epsilon == 1 else f", at a rate divided by {epsilon**0.5:.2g}: look at the rate"
+        why = f"there is no RMSProp here; with an epsilon of {epsilon:g} it is nearly SGD with momentum{other}"
+        ledger.set("optimizer", "sgd", inner, "epsilon", "decay", changed=why)
+        ledger.set("momentum", value, inner, "momentum_optimizer_value")
+    else:
+        why = "there is no RMSProp here; AdamW is the nearest that divides by the size of gradients"
+        ledger.set("optimizer", "adamw", inner, "epsilon", "decay", changed=why)
+        instead = "AdamW has its own; RMSProp's makes steps up to 1 / (1 - momentum) times as long: look at the rate"
+        ledger.left_out(inner, "momentum_optimizer_value", instead=instead)
+
+
+def _average(optimizer: Node, ledger: Ledger) -> None:
+    """The API averages weights unless it is told not to."""
+    if not optimizer.flag("use_moving_average", True):
+        ledger.set("average_decay", 0.0, optimizer, "use_moving_average")
+        ledger.left_out(optimizer, "moving_average_decay", instead="use_moving_average is false: nothing is averaged")
+        return
+    decay = optimizer.number("moving_average_decay", 0.9999, 0, 1)
+    kept = min(decay, MOST_AVERAGE)
+    said = "" if kept == decay else f"at most {MOST_AVERAGE} here"
+    ledger.set("average_decay", kept, optimizer, "use_moving_average", "moving_average_decay", changed=said)
+
+
+def _decay(root: Node, ledger: Ledger) -> None:
+    """One for all kernels: the backbone's, where it has one, else the greatest."""
+    found = []
+    for name in ("ssd", "faster_rcnn"):
+        for place, _ in leaves(root.node("model", name)):
+            if place.endswith("l2_regularizer.weight"):
+                node = root.node(*place.split(".")[:-1])
+                found += [(node, node.number("weight", 1.0, 0, 10))] if node else []
+    if not found:
+        return
+    own = [weight for node, weight in found if ".feature_extractor." in node.path]
+    chosen = own[-1] if own else max(weight for _, weight in found)
+    for node, weight in sorted(found, key=lambda pair: pair[1] == chosen):
+        said = "" if weight == chosen else "one decay holds for all kernels; the backbone's, else the greatest, was taken"
+        ledger.set("weight_decay", chosen, node, "weight", changed=said)
+
+
+# --- the rate ---
+
+
+def _rate(rates: Node, course: Course, length: Length, ledger: Ledger) -> None:
+    kind = kind_of(rates)
+    inner = rates.node(kind)
+    highest = {"cosine_decay_learning_rate": "learning_rate_base", "constant_learning_rate": "learning_rate"}
+    ledger.set("rate", course.rate, inner, highest.get(kind, "initial_learning_rate"), changed=_raised(inner, course))
+    ledger.follow("schedule", _schedule(course, length), inner.path)
+    _warm_up(inner, kind, course, ledger)
+    if kind == "cosine_decay_learning_rate":
+        ends = "the cosine ends with the training"
+        ledger.same_if(course.total_steps == length.total_steps, inner, "total_steps", instead=ends)
+        ledger.same_if(not inner.whole("hold_base_rate_steps", 0), inner, "hold_base_rate_steps", instead="it falls at once")
+    if kind == "exponential_decay_learning_rate":
+        drops = "the rate drops to a tenth where the API's has fallen half way to it"
+        why = f"there is no exponential course here: {drops if course.drops_at_steps else 'it falls by too little to be a tenth'}"
+        to = f'schedule = "{_schedule(course, length)}"'
+        ledger.changed(inner, "decay_steps", "decay_factor", "staircase", "min_learning_rate", to=to, why=why)
+    if course.drops_at_steps and length.total_steps:
+        _drops(inner, course, length, ledger)
+    elif kind == "manual_step_learning_rate":
+        unknown = (
+            "without num_steps it is not known where in the training they lie"
+            if not length.total_steps
+            else "the training ends before"
+        )
+        ledger.left_out(inner, "schedule", instead=f"the rate stays: {unknown}")
+
+
+def _schedule(course: Course, length: Length) -> str:
+    return "constant" if course.schedule == "step" and not length.total_steps else course.schedule
+
+
+def _raised(inner: Node, course: Course) -> str:
+    first = inner.number("initial_learning_rate", course.rate)
+    return "" if first == course.rate else f"the highest of the schedule; it begins with {first:g}"
+
+
+def _warm_up(inner: Node, kind: str, course: Course, ledger: Ledger) -> None:
+    names = {"cosine_decay_learning_rate": "warmup_steps", "exponential_decay_learning_rate": "burnin_steps"}
+    ledger.set("warm_up_steps", course.warm_up_steps, inner, names.get(kind, "warmup"))
+    if course.begins_at:
+        why = f"the rate rises from 0 here, not from {course.begins_at:g}"
+        ledger.changed(inner, "warmup_learning_rate", "burnin_learning_rate", to="warm_up_steps", why=why)
+
+
+def _drops(inner: Node, course: Course, length: Length, ledger: Ledger) -> None:
+    epochs = drops_at_epochs(course, length.total_steps, length.epochs)
+    why = "" if course.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
+    ledger.set("rate_drops_at_epochs", epochs, inner, changed=why)
+    to = f"rate_drops_at_epochs = {epochs}"
+    for each in inner.nodes("schedule"):
+        step = each.whole("step", 0)
+        if step in course.beyond:
+            ledger.left_out(each, instead=f"the training ends before step {step:,}, as in the API")
+        elif step in course.drops_at_steps and course.is_exact:
+            ledger.carried(each, to=to)
+        elif step == course.warm_up_steps:
+            ledger.carried(each, to="rate, warm_up_steps")
+        else:
+            ledger.changed(each, to=to, why=why or "the rate is that of the steps before")

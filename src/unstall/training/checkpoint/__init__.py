@@ -1,0 +1,1 @@
+"""Checkpoints: their files, their integrity, and how a training resumes from one."""

@@ -1,0 +1,150 @@
+"""The manifest of a checkpoint, and whether its files are what was written. Standard library only: it is asked before a worker
+starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.formatting import counted
+from unstall.config.settings import as_plain, from_plain
+from unstall.journal.run_folder import RunFolder
+
+VERSION = 1
+ARRAYS, POSITION, MANIFEST = "arrays.bin", "position.json", "manifest.json"
+PIECE = 4 * 2**20  # bytes that are hashed and written at once: between two pieces the training has its turn
+
+
+class Damaged(Exception):
+    """Why a folder is no checkpoint."""
+
+
+def verify(folder: Path) -> None:
+    """Reads every byte. Damaged where one is not as it was written."""
+    for name, said in manifest_of(folder).items():
+        digest, length = hashlib.sha256(), 0
+        try:
+            with (folder / name).open("rb") as file:
+                while piece := file.read(PIECE):
+                    digest.update(piece)
+                    length += len(piece)
+        except OSError as error:
+            raise Damaged(f"{name} cannot be read: {error.strerror}") from None
+        hold_against(name, said, length, digest.hexdigest())
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise Damaged(f"it has no {MANIFEST}: it was never finished") from None
+    except OSError as error:
+        raise Damaged(f"{MANIFEST} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise Damaged(f"{MANIFEST} is cut off or damaged") from None
+    version = manifest.get("version") if isinstance(manifest, dict) else None
+    if version != VERSION:
+        raise Damaged(f"expected version {VERSION} of checkpoints. Received: {version!r:.40}")
+    files = manifest.get("files")
+    if not isinstance(files, dict) or {name for name, said in files.items() if isinstance(said, dict)} != {ARRAYS, POSITION}:
+        raise Damaged(f"{MANIFEST} does not name {ARRAYS} and {POSITION}")
+    return files
+
+
+def hold_against(name: str, said: dict[str, Any], length: int, sha256: str) -> None:
+    if length != said.get("bytes"):
+        raise Damaged(f"{name} has {length:,} bytes; it was written with {said.get('bytes')}")
+    if sha256 != said.get("sha256"):
+        raise Damaged(f"{name} is not what was written: its checksum differs")
+
+
+# A run whose checkpoints are all damaged cannot go on, and must not begin anew either: its first epoch would overwrite the
+# best weights, the last weights and the history. Standard library only: it is asked before a worker starts.
+
+
+NAME = re.compile(r"step-(\d{9,})")
+
+
+class AllDamaged(Exception):
+    """There are checkpoints, and none can be read; why, of each."""
+
+    def __init__(self, refused: Mapping[Path, str]) -> None:
+        super().__init__(f"all of {len(refused)} checkpoints are damaged")
+        self.refused = dict(refused)
+
+
+def paths(folder: Path) -> list[Path]:
+    """The newest first; nothing is read."""
+    found = [path for path in folder.glob("step-*") if NAME.fullmatch(path.name)]
+    return sorted(found, key=step_of, reverse=True)
+
+
+def step_of(path: Path) -> int:
+    named = NAME.fullmatch(path.name)
+    return int(named[1]) if named else -1
+
+
+def refuse_unresumable(run: RunFolder) -> None:
+    """Before anything is written to the run. WrongInput where it has no sound checkpoint, and something that could be lost."""
+    refused: dict[Path, str] = {}
+    for path in paths(run.checkpoints_path):
+        try:
+            return verify(path)
+        except Damaged as damaged:
+            refused[path] = str(damaged)
+    if any(run.checkpoints_path.glob(".step-*.before")):
+        return None  # one that was about to be replaced: the worker takes it back
+    if refused or _kept(run):
+        raise WrongInput(refusal(run, refused))
+    return None
+
+
+def refusal(run: RunFolder, refused: Mapping[Path, str]) -> str:
+    """What is wrong with each checkpoint, what is kept, and the ways on."""
+    if refused:
+        lines = [f"Cannot resume '{run.path}': all of its checkpoints are damaged. Expected one that can be read. Received:"]
+        lines += [f"  {path.parent.name}/{path.name}: {why}" for path, why in refused.items()]
+    else:
+        lines = [
+            f"Cannot resume '{run.path}': it has no checkpoint any more, though it has trained. Expected one in checkpoints/."
+        ]
+    kept = _kept(run)
+    lines.append(
+        f"The training was not started, as it would begin at step 0. Kept as they are: {', '.join(kept) or 'all files'}."
+    )
+    weights = next((path for path in (run.last_weights_path, run.best_weights_path) if path.exists()), None)
+    lines.append(
+        "What to do: put a sound copy of a checkpoint back, or begin a new run" + (" with the weights:" if weights else ":")
+    )
+    lines.append(f"  {_new_run(run, weights)}")
+    return "\n".join(lines)
+
+
+def _kept(run: RunFolder) -> list[str]:
+    kept = [path.name for path in (run.best_weights_path, run.last_weights_path) if path.exists()]
+    try:
+        epochs = len(run.history_path.read_text(encoding="utf-8").splitlines()) - 1
+    except (OSError, ValueError):
+        return kept
+    return [*kept, f"{run.history_path.name} ({counted(epochs, 'epoch')})"]
+
+
+def _new_run(run: RunFolder, weights: Path | None) -> str:
+    """The command that trains what this run was begun for, in a new folder."""
+    from unstall.config.arguments import arguments
+    from unstall.config.options import is_config_here
+    from unstall.config.sources import resolve
+
+    given = as_plain(from_plain(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
+    named = {name: given[name] for name in ("model", "data", "epochs") if given[name] is not None}
+    usual = as_plain(resolve(named).settings)
+    others = {name: value for name, value in given.items() if name not in named and value != usual[name]}
+    told = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
+    ignores = ["--no-config"] if is_config_here() else []  # what it says has its part in the settings of the run already
+    return f"unstall train {shlex.join([*ignores, *arguments(told)])}"

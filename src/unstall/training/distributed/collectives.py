@@ -1,0 +1,152 @@
+"""What the workers of one run tell each other beside the numbers of a step: small things, seldom, and never without a word.
+
+All of them ask the same in the same order, so a counter is name enough for a topic. Whoever waits looks again and again rather
+than being held: so it shows that it lives, hears a signal, and notices that another has left. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from unstall.training.distributed.heartbeat import Lifeline
+from unstall.training.distributed.process_env import Membership
+
+PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
+FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
+PARTS_WITHIN_S = 4.0
+LEFT, PARTING = "left", "parting"
+
+
+class Channel(Protocol):
+    """What carries the messages: a table that all can see."""
+
+    def put(self, key: str, value: bytes) -> None: ...
+
+    def get(self, key: str) -> bytes | None:
+        """None: it is not there yet."""
+
+    def forget(self, key: str) -> None: ...
+
+
+class OthersLeft(Exception):
+    """Another worker was asked to end, and has said so: there is no use in waiting for it."""
+
+
+class Company:
+    def __init__(
+        self,
+        who: Membership,
+        channel: Channel | None = None,
+        alive: Callable[[], None] = lambda: None,
+        lifeline: Lifeline | None = None,
+    ) -> None:
+        """`alive` is called again and again while others are waited for; what it raises ends the waiting."""
+        self.who, self.lifeline = who, lifeline
+        self._channel, self._alive = channel, alive
+        self._asked = 0
+
+    @property
+    def is_alone(self) -> bool:
+        return self._channel is None
+
+    @property
+    def is_first(self) -> bool:
+        return self.who.is_first
+
+    def from_first(self, made: Callable[[], Any]) -> Any:
+        """What worker 0 makes, for all: plain data. It is made by worker 0 alone."""
+        if self._channel is None:
+            return made()
+        key = self._next()
+        if self.is_first:
+            plain = made()
+            self._put(key, json.dumps(plain).encode())
+            return plain
+        return json.loads(self._awaited(key))
+
+    def at_first(self, own: bytes) -> list[bytes] | None:
+        """What each worker has, in their order, at worker 0; None at the others."""
+        if self._channel is None:
+            return [own]
+        key = self._next()
+        if not self.is_first:
+            self._put(f"{key}/{self.who.worker}", own)
+            return None
+        others = [f"{key}/{worker}" for worker in range(1, self.who.workers)]
+        all_of_them = [own, *(self._awaited(other) for other in others)]
+        for other in others:
+            self._forget(other)
+        return all_of_them
+
+    def all_say(self, plain: Any) -> list[Any]:
+        """What each worker says, in their order, for all."""
+        said = self.at_first(json.dumps(plain).encode())
+        return list(self.from_first(lambda: [json.loads(each) for each in said or ()]))
+
+    def say_left(self) -> None:
+        """Before this worker ends at somebody's wish: the others need not find out by themselves."""
+        if self._channel is None:
+            return
+        try:
+            self._channel.put(LEFT, str(self.who.worker).encode())
+        except (RuntimeError, ValueError, OSError):
+            return  # what carried the messages is gone, and with it whoever would have read this one
+
+    def part(self, most_s: float = PARTS_WITHIN_S) -> None:
+        """When all workers end at the same step: the others wait until worker 0 has saved, too. They do not wait longer than
+        `most_s`, as worker 0 may be lost. Worker 0 itself then leaves by `leave_last`."""
+        if self._channel is None:
+            return
+        until = time.monotonic() + most_s
+        try:
+            if self.is_first:
+                self._channel.put(PARTING, b"")
+            while self._channel.get(PARTING) is None and time.monotonic() < until:
+                time.sleep(FIRST_LOOK_S)
+        except (RuntimeError, ValueError, OSError):
+            return  # what carried the messages is gone
+
+    def leave_last(self, most_s: float = PARTS_WITHIN_S) -> None:
+        """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
+        them by: a process that loses that connection is aborted by the framework. Returns after `most_s` at the latest."""
+        if self.lifeline is not None and self.is_first:
+            self.lifeline.wait_until_all_are_gone(most_s)
+
+    # --- messages ---
+
+    def _next(self) -> str:
+        self._asked += 1
+        return f"{self._asked}"
+
+    def _put(self, key: str, value: bytes) -> None:
+        """In pieces; how many there are comes last."""
+        assert self._channel is not None
+        pieces = range(0, len(value), PIECE_BYTES)
+        for number, first in enumerate(pieces):
+            self._channel.put(f"{key}.{number}", value[first : first + PIECE_BYTES])
+        self._channel.put(f"{key}.count", str(len(pieces)).encode())
+
+    def _awaited(self, key: str) -> bytes:
+        count = int(self._get(f"{key}.count"))
+        return b"".join(self._get(f"{key}.{number}") for number in range(count))
+
+    def _get(self, key: str) -> bytes:
+        assert self._channel is not None
+        pause_s = FIRST_LOOK_S
+        while (value := self._channel.get(key)) is None:
+            self._alive()
+            if (left := self._channel.get(LEFT)) is not None:
+                raise OthersLeft(f"worker {left.decode()} has left")
+            time.sleep(pause_s)
+            pause_s = min(LAST_LOOK_S, 2 * pause_s)
+        return value
+
+    def _forget(self, key: str) -> None:
+        """What may be large is not kept by whoever carries it."""
+        assert self._channel is not None
+        for number in range(int(self._channel.get(f"{key}.count") or 0)):
+            self._channel.forget(f"{key}.{number}")
+        self._channel.forget(f"{key}.count")

@@ -1,0 +1,77 @@
+"""The engines that start workers. An engine is a file of this folder: its name is the engine's, its docstring the page.
+
+Each has
+
+    HINT                                      what its workers are recognised by, in words
+    recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
+    memberships(environ, workers) -> list     the workers that this machine is to start, each a Membership: the engine's own
+                                              variables, translated. Asked before every start, also after a repair
+
+`local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
+translated already. Standard library only; nothing is loaded that an engine itself needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+
+from unstall.base.errors import WrongInput
+from unstall.training.distributed import process_env
+from unstall.training.distributed.process_env import Membership
+
+LOCAL = "local"
+
+
+@cache
+def engine_names() -> tuple[str, ...]:
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def engine_module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def recognised(environ: Mapping[str, str]) -> str:
+    """The name of the engine that runs us."""
+    others = (name for name in engine_names() if name != LOCAL)
+    return next((name for name in others if engine_module(name).recognise(environ)), LOCAL)
+
+
+def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+    """Those that this machine is to start now, of a run that has so many."""
+    if process_env.is_given(environ):
+        found = [process_env.of(environ)]
+    else:
+        found = engine_module(recognised(environ)).memberships(environ, workers)
+    return found
+
+
+def workers_said(environ: Mapping[str, str]) -> int | None:
+    """How many workers the run has by the word of whoever started us; None: that is ours to say."""
+    if process_env.is_given(environ):
+        return process_env.of(environ).workers
+    name = recognised(environ)
+    return None if name == LOCAL else int(engine_module(name).memberships(environ, 1)[0].workers)
+
+
+def guest(environ: Mapping[str, str]) -> int | None:
+    """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
+    if workers_said(environ) is None:
+        return None
+    first = memberships(environ, 1)[0]
+    return None if first.is_first else first.worker
+
+
+def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
+    """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
+    said = workers_said(environ)
+    if said is None or said == workers:
+        return workers
+    if is_given:
+        raise WrongInput(f"workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}")
+    return said

@@ -1,0 +1,137 @@
+"""How a worker joins the others of its run, if it has any: they meet, then the backend takes over."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from typing import Any
+
+from unstall.base.exit_codes import OTHERS_LOST
+from unstall.base.processes import end_with_parent
+from unstall.config.settings import Settings, as_plain, changed
+from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
+from unstall.probe import startup as probing
+from unstall.probe.core import probe
+from unstall.training.distributed import backend, rendezvous
+from unstall.training.distributed.collectives import Company
+from unstall.training.distributed.heartbeat import Lifeline, News
+from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.rendezvous import Awaited, Met
+from unstall.training.loop import instrumentation
+from unstall.training.loop.interruption import Interrupted, Interruption
+from unstall.training.loop.progress_line import say
+
+TELL_EVERY_S = 5.0
+SAY_AFTER_S = 20.0
+# What may be another on each machine: where things lie, and how they are read and kept.
+OWN = (
+    "data", "labels", "validation", "weights", "cache_folder", "input_threads", "ahead_bytes", "cache_bytes", "tensorboard",
+    "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "most_repairs",
+)  # fmt: skip
+
+
+def joined(who: Membership, settings: Settings, interruption: Interruption) -> tuple[Company, Settings]:
+    """And the settings that all have agreed on. In the main thread, before the backend starts."""
+    if who.is_alone:
+        return Company(who), settings
+    end_with_parent()
+    backend.load()
+    met = rendezvous.meet(who, card(settings), agreed, Patience(who))
+    watched = Watched(who, met)
+    lifeline = Lifeline(who.worker, met.connections, watched, instrumentation.steps_done).start()
+    channel = backend.join(who, met)
+    watched.is_joining = False
+    interruption.listen_again()
+    event = WorkerJoined(
+        at=time.time(),
+        worker=who.worker,
+        of=who.workers,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        coordinator=who.coordinator,
+        seconds=met.seconds,
+        met_at=met.at,
+        ahead_s=met.clock.ahead_s if met.clock else None,
+        ahead_error_s=met.clock.error_s if met.clock else 0.0,
+    )
+    instrumentation.tell(event)
+
+    def alive() -> None:
+        instrumentation.alive()
+        if interruption.is_asked:
+            raise Interrupted
+
+    return Company(who, channel, alive, lifeline), changed(settings, met.agreed)
+
+
+class Watched:
+    """Tells whoever is not heard any more."""
+
+    def __init__(self, who: Membership, met: Met) -> None:
+        self._who, self._met = who, met
+        self.is_joining = True
+
+    def __call__(self, news: News) -> None:
+        who, hosts = self._who, [self._met.hosts[worker] for worker in news.silent]
+        silent, gone = list(news.silent), list(news.gone)
+        event = OthersMissed(
+            at=time.time(), worker=who.worker, of=who.workers, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
+            step=instrumentation.steps_done(), unreached=list(news.unreached),
+        )  # fmt: skip
+        instrumentation.tell(event)
+        if news.gone and self.is_joining:
+            self._leave(gone)
+
+    def _leave(self, gone: list[int]) -> None:
+        """One that has met us and is gone will not join: the framework would wait for it for a minute, below Python. Nothing was
+        computed yet that could be lost."""
+        error = f"worker {gone[0]} ended before all had joined"
+        instrumentation.tell(OthersLost(at=time.time(), worker=self._who.worker, of=self._who.workers, error=error, gone=gone))
+        say(f"unstall: [worker {self._who.worker}] {error}")
+        current = probe.current()
+        if current is not None:
+            probing.ended(current)
+        os._exit(OTHERS_LOST)
+
+
+def card(settings: Settings) -> dict[str, Any]:
+    """What must be the same for all, or they would not compute the same program; and the settings that this one has."""
+    versions = {f"version of {name}": version for name, version in backend.versions().items()}
+    return {"same": versions, "settings": as_plain(settings)}
+
+
+def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
+    """The settings for all: those of worker 0, where plans may have changed them, but for what is each machine's own. No worker
+    computes more images at once than any other can."""
+    settings = {name: value for name, value in cards[0]["settings"].items() if name not in OWN}
+    sizes = [each["settings"]["micro_batch"] for each in cards if each["settings"]["micro_batch"]]
+    return {**settings, "micro_batch": min(sizes, default=None)}
+
+
+class Patience:
+    """Tells now and then who is waited for."""
+
+    def __init__(self, who: Membership) -> None:
+        self._who, self._told_at, self._has_said = who, 0.0, False
+
+    def __call__(self, awaited: Awaited) -> None:
+        if awaited.seconds - self._told_at < TELL_EVERY_S:
+            return
+        self._told_at = awaited.seconds
+        who, missing = self._who, list(awaited.missing)
+        event = WorkersAwaited(
+            at=time.time(),
+            worker=who.worker,
+            of=who.workers,
+            missing=missing,
+            coordinator=who.coordinator,
+            why=awaited.why,
+            seconds=awaited.seconds,
+        )
+        instrumentation.tell(event)
+        if awaited.seconds >= SAY_AFTER_S and missing and not self._has_said:
+            self._has_said = True
+            waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
+            numbers = ", ".join(str(number) for number in missing)
+            say(f"unstall: {waited} worker {numbers} of {who.workers}. {awaited.why}".rstrip())

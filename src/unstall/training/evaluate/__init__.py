@@ -1,0 +1,1 @@
+"""Inference and evaluation: detections, average precision, pictures."""

@@ -1,0 +1,1 @@
+"""Detectors as files for other runtimes."""

@@ -1,0 +1,1 @@
+"""Whether a training is well: its loss, its gradients, its batches."""

@@ -1,0 +1,150 @@
+"""What the steps told: read a few steps late so that the device never waits, summed up for the epoch, and judged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unstall.base.exit_codes import DIVERGED, NOT_FINITE, Ending
+from unstall.data.example import DataSet
+from unstall.data.pipeline import Batch
+from unstall.journal.events import LossDiverged, UpdateSkipped
+from unstall.journal.run_folder import RunFolder
+from unstall.training.health import bad_batches
+from unstall.training.health.divergence import Diverged, Divergence, SkippedUpdates
+from unstall.training.health.gradient_norms import Updates
+from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.position import Position
+
+if TYPE_CHECKING:
+    from unstall.training.step.step import Numbers, Told
+
+UNREAD_STEPS = 3  # that may be on their way at once
+
+
+class Stopped(Exception):
+    """The training ends here, in order."""
+
+    def __init__(self, ending: Ending, since_step: int = 0) -> None:
+        super().__init__(ending.title)
+        self.ending, self.since_step = ending, since_step
+
+
+@dataclass(frozen=True)
+class Unread:
+    step: int  # counted from 1, over all epochs
+    told: Told
+    batch: Batch
+
+
+class Judge:
+    def __init__(
+        self,
+        run: RunFolder,
+        data: DataSet,
+        warm_up_steps: int,
+        at: Position,
+        say: Callable[[str], None],
+        rows_of_all: Callable[[int, int], list[int]] | None = None,
+        updates: Updates | None = None,
+    ) -> None:
+        """`rows_of_all`: of a step of an epoch, where others compute parts of its batch. `updates`: who tells how large they
+        are."""
+        self._rows_of_all, self._updates = rows_of_all, updates
+        self._run, self._data, self._at, self._say = run, data, at, say
+        self._unread: deque[Unread] = deque()
+        self._skipped, self._divergence = SkippedUpdates(), Divergence(warm_up_steps)
+        self._has_said = False
+        self.last_loss: float | None = None  # that was read
+
+    @property
+    def is_suspicious(self) -> bool:
+        """The loss is high: what is saved now may be bad."""
+        return self._divergence.is_suspected
+
+    @property
+    def is_rising(self) -> bool:
+        """The loss rises by and by: what is saved now may be worse than what was saved before."""
+        return self._divergence.is_rising
+
+    def see(self, step: int, told: Told, batch: Batch) -> None:
+        self._unread.append(Unread(step, told, batch))
+        if len(self._unread) > UNREAD_STEPS:
+            self._read(self._unread.popleft())
+
+    def read_all(self) -> None:
+        """Waits for all steps."""
+        while self._unread:
+            self._read(self._unread.popleft())
+
+    def judge_the_end(self) -> None:
+        """No more steps come: a loss that is far too high now stays so."""
+        diverged = self._divergence.at_the_end(self._at.step)
+        if diverged is not None:
+            self._end_diverged(self._at.step, diverged)
+
+    def tell_the_rest(self) -> None:
+        """At the end of a training: of the updates since they were last told of."""
+        if self._updates is not None:
+            self._updates.tell()
+
+    def as_plain(self) -> dict[str, Any]:
+        return {"skipped": self._skipped.as_plain(), "divergence": self._divergence.as_plain()}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        self._skipped.restore(plain["skipped"])
+        self._divergence.restore(plain["divergence"])
+
+    def _read(self, unread: Unread) -> None:
+        numbers = unread.told.read()
+        if numbers.is_applied:
+            self._skipped.see(is_applied=True)
+            self.last_loss = numbers.loss
+            self._at.now.add(numbers.losses, numbers.gradient_norm, numbers.rate)
+            if self._updates is not None:
+                self._updates.see(unread.step, numbers.rate, numbers.gradient_norm, numbers.group_norms)
+            diverged = self._divergence.see(unread.step, numbers.loss, numbers.rate)
+            if diverged is not None:
+                self._end_diverged(unread.step, diverged)
+            return
+        self._at.now.skipped += 1
+        if not numbers.is_overflow:  # in float16 the scale of the loss is put right by itself
+            self._tell_skipped(unread, numbers)
+
+    def _tell_skipped(self, unread: Unread, numbers: Numbers) -> None:
+        self._skipped.see(is_applied=False)
+        folder = self._run.bad_batches_path
+        path = bad_batches.write(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
+        what = "gradient" if math.isfinite(numbers.loss) else "loss"
+        tell(
+            UpdateSkipped(
+                at=time.time(),
+                step=unread.step,
+                epoch=unread.batch.epoch,
+                what=what,
+                rows=self._rows(unread.batch),
+                path=path,
+                in_a_row=self._skipped.in_a_row,
+            )
+        )
+        if not self._has_said:
+            self._has_said = True
+            self._say(f"Step {unread.step}: the {what} is not finite, and the update is not applied. The batch lies in {folder}")
+        if self._skipped.is_hopeless:
+            self._say(f"Step {unread.step}: too many updates are not finite.")
+            raise Stopped(NOT_FINITE)
+
+    def _rows(self, batch: Batch) -> list[int]:
+        own = bad_batches.rows_of(batch)
+        everyone = [] if self._rows_of_all is None else self._rows_of_all(batch.epoch, batch.step)
+        return own + [row for row in everyone if row not in own] if len(everyone) > len(own) else own
+
+    def _end_diverged(self, step: int, diverged: Diverged) -> None:
+        loss, usual, since = diverged.loss, diverged.usual_loss, diverged.since_step
+        tell(LossDiverged(at=time.time(), step=step, loss=loss, usual_loss=usual, since_step=since))
+        self._say(f"Step {step}: the loss has been about {loss:.4g} since step {since}; before, it was {usual:.4g}.")
+        raise Stopped(DIVERGED, since)

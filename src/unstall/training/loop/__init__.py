@@ -1,0 +1,1 @@
+"""The loop of a training: its worker, data sets, setup and progress."""

@@ -1,0 +1,116 @@
+"""What a training of Unstall's own has left beside its journal: settings, the score of its best weights, pictures.
+
+A program that is only watched has none of it. A file that cannot be read, or is no such file, is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unstall.journal.run_folder import RunFolder, by_newer_names
+from unstall.training.evaluate.summary import FIGURES, mistaken
+
+OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
+MOST_CLASSES = 1500
+MOST_PICTURES = 6
+MOST_PICTURE_BYTES = 120_000  # of each, in the page
+JPEG = b"\xff\xd8"  # how its file begins
+TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
+
+
+def settings(run: RunFolder) -> dict[str, Any]:
+    return by_newer_names(_read(run.path / "settings.json"))
+
+
+def score(run: RunFolder) -> dict[str, Any] | None:
+    """COCO's figures and those of each class, as `unstall evaluate` gives them, and what is most often wrong."""
+    told = _read(run.path / "score.json")
+    figures, classes = told.get("figures"), told.get("classes")
+    if not isinstance(figures, dict) or not isinstance(classes, list):
+        return None
+    confusion = told.get("confusion")
+    return {
+        "epoch": told.get("epoch"),
+        "images": told.get("images"),
+        "data": told.get("data"),
+        "figures": [
+            {"name": name, "meaning": meaning, "value": _number(figures.get(key))} for key, (name, meaning) in FIGURES.items()
+        ],
+        "classes": [_of_class(row) for row in classes[:MOST_CLASSES] if isinstance(row, dict)],
+        "mistaken": mistaken(confusion) if isinstance(confusion, dict) else [],
+    }
+
+
+def places(run: RunFolder) -> list[tuple[str, str]]:
+    """Where what it has left lies; of a run that is kept in a bucket also where that is, as the disk may be gone tomorrow."""
+    named = {
+        "best weights": run.best_weights_path,
+        "last weights": run.last_weights_path,
+        "history": run.history_path,
+        "pictures": run.predictions_path,
+    }
+    there = [(name, str(path)) for name, path in named.items() if path.exists()]
+    return [*there, *([("copied to", run.bucket)] if run.bucket else [])]
+
+
+def _of_class(row: dict[str, Any]) -> dict[str, Any]:
+    return {"name": str(row.get("class", "")), **{key: _number(row.get(key)) for key in OF_A_CLASS}}
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return plain if isinstance(plain, dict) else {}
+
+
+def pictures(run: RunFolder) -> list[str]:
+    """Where they lie: predictions beside what is there. A link may lead to anything, and what it leads to would be shown."""
+    try:
+        found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
+    except PermissionError:
+        return []
+    return [str(path) for path in found[:MOST_PICTURES]]
+
+
+def as_data(path: str) -> str | None:
+    """A picture as an address that holds it; None where it cannot be read, or is too large and nothing can make it smaller."""
+    try:
+        stored = Path(path).read_bytes()
+    except OSError:
+        return None
+    if len(stored) <= MOST_PICTURE_BYTES:
+        return _address("jpeg" if stored.startswith(JPEG) else "png", stored)
+    smaller = next((each for each in _smaller(stored) if len(each) <= MOST_PICTURE_BYTES), None)
+    return _address("jpeg", smaller) if smaller is not None else None
+
+
+def _address(kind: str, contents: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(contents).decode('ascii')}"
+
+
+def _smaller(stored: bytes) -> Iterator[bytes]:
+    """As JPEG, smaller and smaller. By Pillow, which whoever trains has; the watcher alone need not."""
+    try:
+        from PIL import Image
+    except ModuleNotFoundError:
+        return
+    try:
+        picture = Image.open(io.BytesIO(stored)).convert("RGB")
+        for side, quality in TRIES:
+            out = io.BytesIO()
+            picture.thumbnail((side, side))
+            picture.save(out, "JPEG", quality=quality)
+            yield out.getvalue()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # what Pillow raises for what is no picture
+        return

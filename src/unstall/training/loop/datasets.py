@@ -1,0 +1,207 @@
+"""What is learned from and what it is scored on, as the settings say: a data set of one's own, or the embedded shapes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unstall.base.errors import WrongInput
+from unstall.base.formatting import counted, some
+from unstall.base.progress import Progress
+from unstall.config.settings import Settings
+from unstall.data import formats
+from unstall.data.example import DataSet, Example
+from unstall.data.tools.split import divide, only
+from unstall.journal import data_fingerprint
+from unstall.sensors import filesystem
+from unstall.storage.bucket_path import BucketPath
+
+TRAIN, VALIDATION, TEST = "train", "val", "test"
+SHAPES_VERSION = 1  # rises when the embedded pictures are drawn otherwise
+SHAPES_SEED = 0  # of the pictures: the seed of a run changes how they are learned, not what they are
+
+
+@dataclass(frozen=True)
+class Lessons:
+    train: DataSet
+    validation: DataSet | None  # None: nothing is scored
+    remark: str  # where the validation data came from
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.train.classes
+
+
+def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> Lessons:
+    """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
+    if settings.data is None:
+        data = shapes(settings.shapes, image_px, aside, progress)
+    else:
+        data = formats.read(settings.data, settings.format, progress, settings.labels)
+    if not data.examples:
+        raise WrongInput(f"data: there is no example in '{data.path}'.")
+    if not data.classes:
+        raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
+    apart = kept_apart(data.classes, settings, progress)
+    if apart is not None:
+        return Lessons(_learned(data), apart, f"scored on {settings.validation}")
+    return _divided(data, settings)
+
+
+def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
+    """What is scored on, where it is a data set of its own."""
+    if settings.validation is None:
+        return None
+    apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+    _refuse_other_classes(classes, apart)
+    return _scored(apart)
+
+
+def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
+    """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
+    own, theirs = ({name.strip().lower() for name in each} for each in (classes, apart.classes))
+    if own and not own & theirs:
+        learned, there = some(classes), some(apart.classes)
+        raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
+
+
+def images_to_learn_from(data: DataSet, settings: Settings) -> int:
+    """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
+    if settings.validation is not None or not data.examples:
+        return len(_learned(data).examples)
+    return len(_divided(data, settings).train.examples)
+
+
+def to_learn_from(count: int, settings: Settings) -> int:
+    """Of images that have no split to score on."""
+    return count if settings.validation is not None else round(count * (1 - settings.validation_share))
+
+
+def _has_own_validation(data: DataSet) -> bool:
+    splits = data.splits()
+    return VALIDATION in splits and set(splits) != {VALIDATION}
+
+
+def _divided(data: DataSet, settings: Settings) -> Lessons:
+    if _has_own_validation(data):
+        return Lessons(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
+    data = _learned(data)
+    if not settings.validation_share:
+        return Lessons(data, None, "not scored: validation_share is 0")
+    if len(data.examples) == 1:
+        return Lessons(data, None, "not scored: there is one image, which is learned from")
+    shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
+    parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
+    apart = only(parted, VALIDATION)
+    remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    return Lessons(only(parted, TRAIN), apart, remark)
+
+
+def _learned(data: DataSet) -> DataSet:
+    """The split of that name; else all that is not kept for judging."""
+    splits = data.splits()
+    if TRAIN in splits:
+        return only(data, TRAIN)
+    examples = [example for example in data.examples if example.split not in {VALIDATION, TEST}]
+    return replace(data, examples=examples or data.examples)
+
+
+def _scored(data: DataSet) -> DataSet:
+    """A folder may hold the whole data set, of which only a split is for this."""
+    if VALIDATION in data.splits():
+        return only(data, VALIDATION)
+    if not data.examples:
+        raise WrongInput(f"validation: there is no example in '{data.path}'.")
+    return data
+
+
+# --- the embedded shapes ---
+
+
+def cache_folder() -> Path:
+    """Of the user, for what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
+
+
+def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
+    """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
+    height, width = image_px
+    name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
+    for folder in (cache_folder() / name, aside / name):
+        if not folder.exists() and not _drawn(folder, count, width, height, progress):
+            continue
+        return formats.read(folder, "coco", progress)
+    raise WrongInput(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
+
+
+def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:
+    """Whole or not at all; two runs may do it at the same time."""
+    from unstall.data.synthetic.files import write_shapes
+    from unstall.data.synthetic.shapes import Shapes
+
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        write_shapes(unfinished, Shapes(count, width, height, SHAPES_SEED), "coco", splits={}, progress=progress)
+        unfinished.rename(folder)
+    except (OSError, WrongInput):  # it cannot be written, or another run was quicker
+        return folder.exists()
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True
+
+
+# The fingerprint of the data set that a training reads: sizes of images, boxes in each, what tells it from another.
+
+
+def fingerprint_of(data: DataSet) -> dict[str, Any]:
+    examples = data.examples
+    sized = [(each.name, int(each.width), int(each.height)) for each in examples if each.width and each.height]
+    files = {each.image.path for each in examples if each.image is not None}
+    counts: dict[str, int] = {}
+    for each in examples:
+        for number in each.classes.tolist():
+            name = data.classes[number] if 0 <= number < len(data.classes) else "unknown"
+            counts[name] = counts.get(name, 0) + 1
+    return {
+        "folder": str(data.path),
+        "format": data.format,
+        "files": len(files),
+        "bytes": _bytes_of(files),
+        "examples": len(examples),
+        "classes": dict(sorted(counts.items(), key=lambda pair: -pair[1])[:100]),
+        "image_px": data_fingerprint.of_images([(width, height) for _, width, height in sized]),
+        "largest": data_fingerprint.largest_images(sized),
+        "boxes_per_image": data_fingerprint.of_counts([each.count for each in examples]),
+        "digest": data_fingerprint.digest(f"{each.name}\0{each.width}\0{each.height}" for each in examples),
+        "labels_digest": data_fingerprint.digest(_labels(each) for each in examples),
+        "storage": filesystem.of(data.path),
+        "is_whole": True,
+    }
+
+
+def _labels(example: Example) -> str:
+    """What is marked in it, as one text."""
+    total = hashlib.sha256(example.boxes.round(3).tobytes() + example.classes.tobytes())
+    return f"{example.name}\0{total.hexdigest()}"
+
+
+def _bytes_of(files: set[Path]) -> int:
+    """Of files in a bucket by listing their folders: to ask for each would take as long as the way there, each time."""
+    in_buckets = {path for path in files if isinstance(path, BucketPath)}
+    on_disks = sum(_size(path) for path in files - in_buckets)
+    keys = {path.key for path in in_buckets}
+    listed = [entry for folder in {path.parent for path in in_buckets} for entry in folder.listed() or []]
+    return on_disks + sum(entry.size for entry in listed if entry.key in keys)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

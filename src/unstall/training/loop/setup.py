@@ -1,0 +1,207 @@
+"""Everything that a training needs before its first step, from the settings, and put where the newest checkpoint says."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import unstall
+from unstall.backends import devices, running_backend
+from unstall.base.errors import WrongInput
+from unstall.base.formatting import counted
+from unstall.base.progress import shown_progress
+from unstall.config.settings import Settings, as_plain
+from unstall.data.pipeline import Pipeline
+from unstall.journal.events import TrainingBegan
+from unstall.journal.run_folder import RunFolder
+from unstall.training.checkpoint import resume
+from unstall.training.checkpoint.integrity import AllDamaged, refusal
+from unstall.training.checkpoint.store import Checkpoints, Rhythm, Saved
+from unstall.training.distributed.collectives import Company
+from unstall.training.evaluate.inference import Detecting
+from unstall.training.evaluate.validation import Scoring
+from unstall.training.health.gradient_norms import Updates
+from unstall.training.health.loss_monitor import Judge
+from unstall.training.loop import builders, instrumentation
+from unstall.training.loop.datasets import Lessons, fingerprint_of, lessons
+from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.interruption import Interruption
+from unstall.training.loop.position import Position
+from unstall.training.loop.progress_line import TrainingLine, say
+from unstall.training.loop.results import Results
+from unstall.training.step.activations import batch_shapes
+from unstall.training.step.step import Step
+from unstall.training.tensorboard.writer import Board
+
+PAGE = 4096  # bytes, as /proc counts them
+
+
+@dataclass
+class Begun:
+    run: RunFolder
+    settings: Settings
+    interruption: Interruption
+    backend: str
+    lessons: Lessons
+    pipeline: Pipeline
+    step: Step
+    at: Position
+    judge: Judge
+    checkpoints: Checkpoints
+    rhythm: Rhythm
+    results: Results
+    scoring: Scoring
+    board: Board | None
+    line: TrainingLine
+    needed_by_weights: dict[str, Any]  # settings of the detector
+    company: Company  # the other workers, if there are any
+    doing: str = "first_step"  # first_step | train | validate | save
+
+
+def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> Begun:
+    """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
+    from it: the others need not even have it."""
+    checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
+    saved, position = _newest(run, checkpoints, company)
+    needed = None if position is None else position["needed_by_weights"]
+    with shown_progress() if company.is_first else nullcontext() as progress:
+        learned = lessons(settings, builders.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
+    refuse_other_data(company, learned)
+    if position is not None:
+        changed = resume.refuse_other_classes(position, learned)
+        if changed and company.is_first:
+            say(changed)
+    detector = builders.built(settings, learned.classes, say if company.is_first else _nobody, needed)
+    pipeline = builders.pipeline(settings, detector, learned.train, company.who.worker)
+    at = Position(steps_per_epoch=pipeline.steps_per_epoch)
+    if position is not None:
+        at = Position.from_plain(position, pipeline.steps_per_epoch)
+    step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch + at.more_steps)
+    if saved is not None:
+        step.restore(saved.arrays)
+    step.take_over(company.from_first(lambda: step.iteration))
+    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
+    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
+    updates = Updates(board.scalars if board is not None else None) if company.is_first else None
+    own = run.of_worker(company.who.worker)
+    judge = Judge(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
+    rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
+    if position is not None:
+        judge.restore(position["judged"])
+        rhythm.began(at.step)
+    if board is not None:
+        board.table(at.step, "settings", as_plain(settings))
+    results = Results(run, settings, detector, learned, line.say, is_kept=company.is_first)
+    backend = running_backend() or ""
+    scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
+    begun = Begun(
+        run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
+        line, builders.needed_by_weights(settings) if needed is None else needed, company,
+    )  # fmt: skip
+    _say_what_begins(begun, saved)
+    return begun
+
+
+def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple[Saved | None, dict[str, Any] | None]:
+    """The checkpoint, which only the first worker has, and its position. Where all are damaged, every worker is told so."""
+    saved, refused = None, ""
+    if company.is_first:
+        try:
+            saved = checkpoints.newest()
+        except AllDamaged as damaged:
+            refused = refusal(run, damaged.refused)
+    told = company.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    if told["refused"]:
+        raise WrongInput(told["refused"])
+    return saved, told["position"]
+
+
+def refuse_other_data(company: Company, learned: Lessons) -> None:
+    """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
+    apart = 0 if learned.validation is None else len(learned.validation.examples)
+    own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
+    said = company.all_say(own)
+    for worker, other in enumerate(said):
+        for name in own:
+            if other[name] != said[0][name]:
+                raise WrongInput(
+                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {said[0][name]}. Expected the same."
+                )
+
+
+def _nobody(text: str) -> None:
+    """Hears it: the first worker says the same."""
+
+
+def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
+    settings, learned, at = begun.settings, begun.lessons, begun.at
+    where = devices.device()
+    tell(
+        TrainingBegan(
+            at=time.time(),
+            model=settings.model,
+            backend=begun.backend,
+            device=where,
+            precision=settings.precision,
+            batch_size=settings.batch_size,
+            micro_batch=settings.at_once,
+            steps_per_epoch=at.steps_per_epoch,
+            epochs=settings.epochs,
+            examples=len(learned.train.examples),
+            from_step=at.step,
+        )
+    )
+    detector = begun.step.detector
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.most_boxes)
+    instrumentation.record(fingerprint_of(learned.train), detector, shapes)
+    if not begun.company.is_first:
+        return
+    images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
+    workers = f", {settings.workers} workers" if settings.workers > 1 else ""
+    say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
+    if learned.validation is not None and not any(example.count for example in learned.validation.examples):
+        say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")
+    if saved is not None:
+        _say_where_it_goes_on(settings, at, saved)
+
+
+def _say_where_it_goes_on(settings: Settings, at: Position, saved: Saved) -> None:
+    is_epoch_done = at.step_in_epoch == at.steps_per_epoch
+    done = at.epoch + is_epoch_done
+    place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"
+    if done < settings.epochs:
+        say(f"Goes on {place}, from {saved.path.name}.")
+    epochs = saved.position["settings"]["epochs"]
+    if done >= settings.epochs:
+        say(f"Of {counted(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. More: --epochs {done + 1}")
+    elif epochs != settings.epochs:
+        now = f"{settings.epochs} now: from here on the rate follows the schedule of these"
+        say(f"It was begun for {counted(epochs, 'epoch')} and has {now}.")
+
+
+def versions(backend: str) -> dict[str, str]:
+    """Of what computes: a checkpoint says by which versions it came about."""
+    found = {"python": platform.python_version(), "unstall": unstall.__version__}
+    for package in ("numpy", "keras", backend):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # it came by another name, as tensorflow-cpu does
+            found[package] = str(getattr(sys.modules.get(package), "__version__", ""))
+    return found
+
+
+def memory_bytes() -> int | None:
+    """Of the device in use; of this process, where it computes on the host."""
+    used = devices.memory_in_use_bytes()
+    if used is not None:
+        return used
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    except (OSError, ValueError):
+        return None

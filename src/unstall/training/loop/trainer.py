@@ -1,0 +1,250 @@
+"""The loop of a training: learn an epoch, keep it, score it, and again.
+
+It begins at the newest sound checkpoint, or at the start: beginning and resuming are one path (beginning.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
+from typing import Any
+
+from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, Ending
+from unstall.base.formatting import counted
+from unstall.config.settings import as_plain
+from unstall.data.pipeline import Batch
+from unstall.journal.events import EpochScored
+from unstall.report.terminal.story import duration
+from unstall.training.checkpoint import files, resume
+from unstall.training.checkpoint.store import MOST_SHARE, Outcome
+from unstall.training.distributed.collectives import OthersLeft
+from unstall.training.evaluate.validation import Figures
+from unstall.training.health.loss_monitor import Stopped
+from unstall.training.loop import instrumentation
+from unstall.training.loop.interruption import Interrupted
+from unstall.training.loop.position import Scored
+from unstall.training.loop.setup import Begun, versions
+from unstall.training.step.keras_fit import fed
+
+TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
+
+
+class Trainer:
+    def __init__(self, begun: Begun) -> None:
+        self.begun, self.settings, self.at = begun, begun.settings, begun.at
+        self.step, self.judge, self.line = begun.step, begun.judge, begun.line
+        self.checkpoints, self.rhythm, self.interruption = begun.checkpoints, begun.rhythm, begun.interruption
+        self.company = begun.company
+        self._said: set[str] = set()
+
+    # --- the loop ---
+
+    def train(self) -> Ending:
+        self.interruption.before_leaving = self.checkpoints.wait
+        try:
+            self.pass_scored_epoch()
+            with (
+                instrumentation.fit(self.begun.backend, self.settings.epochs, self.at.steps_per_epoch),
+                self.batches() as batches,
+            ):
+                self.learn_epochs(batches)
+            self.draw()
+            return NOT_KEPT if self.begun.results.not_kept else DONE
+        except Interrupted:
+            return INTERRUPTED
+        except Stopped as stopped:
+            if stopped.ending is DIVERGED and self.company.is_first:
+                self.checkpoints.wait()
+                self.checkpoints.withdraw_from(stopped.since_step)
+            return stopped.ending
+        finally:
+            self.checkpoints.wait()
+
+    def learn_epochs(self, batches: Iterator[Batch]) -> None:
+        try:
+            while self.at.epoch < self.settings.epochs and not self.is_patience_spent():
+                self.learn_epoch(batches)
+                if self.is_due(at_epoch_end=True):
+                    self.keep()
+                self.score_epoch()
+                self.end_if_anyone_is_asked()
+        except (Interrupted, OthersLeft):
+            if self.begun.doing == "first_step":
+                raise  # it was never finished: there is nothing new to keep, and its state may be half of each
+            self.company.say_left()
+            self.keep_unless_kept()
+            self.company.part()
+            raise
+        self.keep_unless_kept()
+        self.judge.tell_the_rest()
+
+    def learn_epoch(self, batches: Iterator[Batch]) -> None:
+        self.interruption.listen_again()
+        instrumentation.epoch_began(self.at.epoch)
+        while self.at.step_in_epoch < self.at.steps_per_epoch:
+            self.learn_batch(batches)
+            ends, saves = self.step.heard(self.interruption.is_asked, self.is_due())
+            if ends:
+                raise Interrupted
+            if saves:
+                self.keep()
+        self.judge.read_all()
+        instrumentation.steps_paused(self.judge.last_loss)
+        if self.at.epoch + 1 == self.settings.epochs:
+            self.judge.judge_the_end()
+
+    def learn_batch(self, batches: Iterator[Batch]) -> None:
+        began = time.monotonic()
+        with instrumentation.waiting_for_input(), self.interruption.wakes() if self.company.is_alone else nullcontext():
+            batch = next(batches)
+        waited_s = time.monotonic() - began
+        instrumentation.step_began()
+        with self.compiling() if self.begun.doing == "first_step" else nullcontext():
+            told = self.step(fed(batch))
+        self.at.step_in_epoch += 1
+        self.judge.see(self.at.step, told, batch)
+        instrumentation.step_ended(lambda: self.judge.last_loss)
+        self.at.now.seconds += time.monotonic() - began
+        self.at.now.wait_s += waited_s
+        self.line.step(self.at.epoch, self.at.step_in_epoch, self.judge.last_loss, waited_s)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """The first step may take minutes; until it is done there is nothing that was not saved."""
+        self.line.works("compiling", 0, 0)
+        with self.interruption.may_leave():
+            yield
+        self.begun.doing = "train"
+
+    def batches(self) -> Any:
+        """Of all epochs that are left: the first of the next are made while an epoch is scored."""
+        return self.begun.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
+
+    def is_patience_spent(self) -> bool:
+        most, without = self.settings.stop_after_epochs, self.at.epochs_without_better()
+        if not most or without < most:
+            return False
+        self.line.say(f"No better score for {counted(without, 'epoch')}: the training ends (stop_after_epochs = {most}).")
+        return True
+
+    def draw(self) -> None:
+        self.checkpoints.wait()
+        with self.interruption.may_leave():
+            if self.company.is_first:
+                self.begun.scoring.draw()
+
+    # --- checkpoints ---
+
+    def is_due(self, at_epoch_end: bool = False) -> bool:
+        """Not while the loss is suspiciously high, nor while the one before is on its way to the disk. Only the first worker
+        saves; the others then read what their steps told as it does, so that all judge it at the same step."""
+        is_free = at_epoch_end or not self.checkpoints.is_busy
+        is_due = self.company.is_first and self.rhythm.is_due(self.at.step, at_epoch_end)
+        return is_due and is_free and not self.judge.is_suspicious
+
+    def keep_unless_kept(self) -> None:
+        if not self.rhythm.is_kept(self.at.step):
+            self.keep()
+
+    def keep(self) -> None:
+        if not self.company.is_first:
+            return self.judge.read_all()
+        return self.save()
+
+    def save(self) -> None:
+        began = time.monotonic()
+        with self.doing("save"), instrumentation.phase("save"):
+            self.judge.read_all()
+            self.rhythm.began(self.at.step)
+            self.checkpoints.save(self.step.arrays(), self.position(), self.kept, began)
+        instrumentation.saved(str(self.begun.run.checkpoints_path), time.monotonic() - began)
+
+    def position(self) -> dict[str, Any]:
+        return {
+            **self.at.as_plain(),
+            "judged": self.judge.as_plain(),
+            files.IS_RISING: self.judge.is_rising,
+            "needed_by_weights": self.begun.needed_by_weights,
+            "settings": as_plain(self.settings),
+            resume.DATA: resume.told(self.begun.lessons),
+            "versions": versions(self.begun.backend),
+        }
+
+    def kept(self, outcome: Outcome) -> None:
+        """Called by the thread that wrote it."""
+        self.rhythm.ended(outcome)
+        if outcome.error:
+            self.say_once("refused", f"No checkpoint can be kept: {outcome.error}. The training goes on, and it is tried again.")
+        elif "refused" in self._said:
+            self._said.discard("refused")
+            self.line.say("Checkpoints are kept again.")
+        if self.rhythm.is_stretched:
+            every = f"every {duration(self.rhythm.interval_s)} rather than {duration(self.settings.checkpoint_every_s)}"
+            self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MOST_SHARE:.0%} of the time.")
+
+    def say_once(self, about: str, text: str) -> None:
+        if about not in self._said:
+            self._said.add(about)
+            self.line.say(text)
+
+    # --- scores ---
+
+    def pass_scored_epoch(self) -> None:
+        """The epoch that the checkpoint ends may have been scored before the run was ended."""
+        results = self.begun.results
+        before = self.company.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
+        scored = Scored(**before) if before else None
+        if scored is not None and (scored.figures or not self.begun.scoring.is_due(self.at)):
+            self.at.end_epoch(scored.figures, scored.seconds)
+            results.keep_history(self.at.history)
+
+    def score_epoch(self) -> None:
+        began, at, figures = time.monotonic(), self.at, Figures()
+        self.begun.results.forget_scored()
+        with self.leaving(), self.doing("validate"), self.step.averaged():
+            if self.begun.scoring.is_due(at):
+                figures = self.begun.scoring.score(at)
+            self.begun.results.keep_last()
+        scored = Scored(figures, time.monotonic() - began)
+        self.begun.results.keep_scored(at, scored)
+        self.tell_epoch(scored)
+
+    def leaving(self) -> AbstractContextManager[None]:
+        """An epoch that is kept may be left while it is scored: it is scored again when the run goes on. One of several workers
+        says so to the others, where they wait for each other."""
+        is_free = self.company.is_alone and self.rhythm.is_kept(self.at.step)
+        return self.interruption.may_leave() if is_free else nullcontext()
+
+    def end_if_anyone_is_asked(self) -> None:
+        """Of several workers; one alone has ended by itself."""
+        if not self.company.is_alone and any(self.company.all_say(self.interruption.is_asked)):
+            raise Interrupted
+
+    def tell_epoch(self, scored: Scored) -> None:
+        epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
+        row = self.at.end_epoch(figures, seconds)
+        numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}
+        instrumentation.epoch_ended(epoch, numbers)
+        if figures:
+            is_best = bool(row["is_best"])
+            instrumentation.tell(
+                EpochScored(at=time.time(), epoch=epoch, step=step, figures=figures, is_best=is_best, seconds=seconds)
+            )
+        self.begun.results.keep_history(self.at.history)
+        if self.begun.board is not None:
+            self.begun.board.scalars(step, {f"{_group(name)}/{name}": value for name, value in numbers.items()})
+            self.begun.board.flush()
+        self.line.epoch_ended(row)
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """For whoever tells what it was about when memory ran out; so it stays where it was raised."""
+        before, self.begun.doing = self.begun.doing, what
+        yield
+        self.begun.doing = before
+
+
+def _group(column: str) -> str:
+    return "time" if column in TIME else "score" if column.startswith(SCORE) else "learning"

@@ -1,0 +1,216 @@
+"""The worker: reads the settings of its run, trains from the newest checkpoint on, and says by its exit code how it ended.
+
+Only what must be there first is imported above: the backend is chosen, and signals are listened to, before a framework loads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from unstall import backends
+from unstall.backends import memory_errors
+from unstall.backends.startup import keep_compiled, start
+from unstall.base.errors import BucketFailed, UnstallError, WrongInput
+from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, Ending
+from unstall.base.formatting import counted
+from unstall.base.private_files import make_private_folder
+from unstall.base.processes import end_with_supervisor
+from unstall.cli import missing_packages_named
+from unstall.config.settings import Settings, from_plain
+from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
+from unstall.journal.run_folder import RunFolder
+from unstall.probe import startup as probing
+from unstall.probe.core import probe
+from unstall.training.distributed import backend as meeting
+from unstall.training.distributed import process_env
+from unstall.training.distributed.collectives import Company, OthersLeft
+from unstall.training.distributed.heartbeat import News
+from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
+from unstall.training.distributed.startup import joined
+from unstall.training.loop import instrumentation
+from unstall.training.loop.interruption import Interrupted, Interruption
+from unstall.training.loop.progress_line import say
+
+if TYPE_CHECKING:
+    from unstall.training.loop.setup import Begun
+
+LONGEST_MESSAGE = 2000
+NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we have
+
+
+def work(run: RunFolder, is_quiet: bool) -> int:
+    """The exit code. `is_quiet`: the score is not printed."""
+    try:
+        worker = Worker(run, process_env.of(os.environ))
+    except UnstallError as error:
+        say(f"unstall: {error}")
+        return error.exit_code
+    try:
+        with missing_packages_named("unstall train", "data,tensorflow"):
+            ending = worker.train()
+    except UnstallError as error:
+        if isinstance(error, BucketFailed | WrongInput):
+            instrumentation.failed(error)  # whoever treats the run, or reads of it, is to know of what it died
+        worker.say(f"unstall: {error}")
+        if not worker.company.is_alone:
+            worker.leave(error.exit_code)
+        return error.exit_code
+    if ending == INTERRUPTED:
+        worker.leave(ending)
+    if ending in (DONE, NOT_KEPT) and worker.who.is_first and not is_quiet:
+        worker.show_results()
+    if not worker.company.is_alone:
+        if ending in (DONE, NOT_KEPT):
+            meeting.leave()
+        worker.leave(ending)
+    return ending
+
+
+def show_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An error that nobody expected. The probe's own hook would leave out frames of Unstall, which are all there is here."""
+    instrumentation.failed(error)
+    traceback.print_exception(kind, error, trace)
+
+
+def _failures() -> tuple[type[BaseException], ...]:
+    """What is looked at more closely; of libraries, those that are loaded by then."""
+    return (*memory_errors.kinds(), *meeting.ERRORS)
+
+
+class Worker:
+    def __init__(self, run: RunFolder, who: Membership) -> None:
+        self.run, self.who = run, who
+        self.company = Company(who)
+        self.interruption = Interruption()
+        self.begun: Begun | None = None
+
+    def train(self) -> Ending:
+        began = time.monotonic()
+        own = self.run.of_worker(self.who.worker)
+        make_private_folder(own.path)
+        probing.begin(own)
+        sys.excepthook = show_all
+        self.interruption.listen()
+        end_with_supervisor()
+        plain = {**self.run.read_settings(), "workers": self.who.workers}
+        settings = from_plain(plain, f"{self.run.settings_path}: ")
+        try:
+            ending = self._train(settings)
+        except (Interrupted, OthersLeft):
+            ending = INTERRUPTED
+        except AddressTaken:
+            ending = ADDRESS_TAKEN
+        except PeersLost as lost:
+            ending = self._without_others(lost)
+        except _failures() as error:
+            if memory_errors.is_out_of_memory(error):
+                self._tell_memory(error, settings)
+                ending = OUT_OF_MEMORY
+            elif not self.company.is_alone and meeting.are_others_lost(error):
+                ending = self._without_others(error)
+            else:
+                raise
+        step = 0 if self.begun is None else self.begun.at.step
+        instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=ending.title, seconds=time.monotonic() - began))
+        return ending
+
+    def _train(self, settings: Settings) -> Ending:
+        with self.interruption.may_leave():
+            from unstall.data.augment.names import augmentations
+
+            augmentations(settings.augment)  # what can be refused is refused before anything is loaded
+            wanted = meeting.backend_for(settings.backend, settings.workers)
+            backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
+            if settings.deterministic:
+                from unstall.backends.determinism import make_deterministic
+
+                make_deterministic(backend)
+            keep_compiled(self.run.compiled_path, backend)
+            self.company, settings = joined(self.who, settings, self.interruption)
+            self.interruption.leave_last = self.company.leave_last
+            start(backend, takes_card=True)
+            self.interruption.listen_again()
+            from unstall.training.loop.setup import begin
+            from unstall.training.loop.trainer import Trainer
+
+            self.begun = begin(self.run, settings, self.interruption, self.company)
+        with self.begun.line:
+            return Trainer(self.begun).train()
+
+    def _tell_memory(self, error: BaseException, settings: Settings) -> None:
+        message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
+        phase, step = ("build", 0) if self.begun is None else (self.begun.doing, self.begun.at.step)
+        instrumentation.failed(error)
+        instrumentation.tell(
+            MemoryExhausted(
+                at=time.time(),
+                step=step,
+                phase=phase,
+                micro_batch=settings.at_once,
+                precision=settings.precision,
+                message=message,
+            )
+        )
+        self.say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
+
+    def _without_others(self, error: BaseException) -> Ending:
+        step = 0 if self.begun is None else self.begun.at.step
+        lifeline = self.company.lifeline
+        news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else News()
+        self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
+        event = OthersLost(
+            at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
+            silent=list(news.silent),
+        )  # fmt: skip
+        instrumentation.tell(event)
+        return OTHERS_LOST
+
+    def say(self, text: str) -> None:
+        """By which of several it is said."""
+        say(text if self.who.is_alone else f"[worker {self.who.worker}] {text}")
+
+    def leave(self, ending: int) -> None:
+        """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
+        for other workers."""
+        if ending == INTERRUPTED:
+            self.company.say_left()
+            self.company.leave_last()
+        current = probe.current()
+        if current is not None:
+            probing.ended(current)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        os._exit(ending)
+
+    def show_results(self) -> None:
+        """The score of the best weights, and where everything lies."""
+        from unstall.report.terminal.story import console
+        from unstall.training.evaluate.summary import show_score
+        from unstall.training.loop.artifacts import places
+        from unstall.training.loop.results import SCORE
+
+        out = console()
+        assert self.begun is not None
+        not_kept = self.begun.results.not_kept
+        score = self.begun.results.best_score()
+        if score is not None and SCORE not in not_kept:  # else it is that of an earlier epoch
+            show_score(score, out)
+        skipped = self.begun.pipeline.skipped.by_name
+        if skipped:
+            name, why = next(iter(skipped.items()))
+            more = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+            text = f"{'not learned':<13} {counted(len(skipped), 'image')} that cannot be used: {name}: {why}{more}"
+            out.print(text, soft_wrap=True, highlight=False, markup=False)
+        for what, why in not_kept.items():
+            out.print(f"{'not kept':<13} {what}: {why}", soft_wrap=True, highlight=False, markup=False)
+        for name, place in places(self.run):
+            age = " (of an earlier epoch)" if Path(place).name in not_kept else ""
+            out.print(f"{name:<13} {place}{age}", soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,1 @@
+"""Learning rates: schedules, and the search for a good one."""

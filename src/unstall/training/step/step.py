@@ -1,0 +1,144 @@
+"""One training step: losses, gradients, clipping, the optimizer, averages of weights and, for float16, the scale of the loss.
+
+    step = Step(detector, settings, total_steps)
+    told = step(batch)          # does not wait for the device
+    told.read().loss            # does
+
+k micro-batches give the update of one large batch: losses are shared by what the whole batch holds, and what is drawn at random
+hangs on an image's place in it. Two things differ: norms that learn see a micro-batch at a time, so their statistics are of fewer
+images (and move k times in an update); and where the number of regions that learn is not known beforehand (Faster R-CNN), the
+first stage runs once more to count them.
+
+An update whose loss or gradient is not finite is not applied: weights, statistics, what the optimizer remembers and averages stay
+as they were. The step counts all the same, for the rate and for what is drawn: it has used up its batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unstall.base.errors import WrongInput
+from unstall.config.settings import Settings
+from unstall.detectors.detector import Detector
+from unstall.training.lr.schedule import rate_at
+from unstall.training.step.optimizer import LEAST_SCALE
+from unstall.training.step.program import Program
+from unstall.training.step.train_step import Arrays, SharedStepping, Stepping, shared_stepping, stepping
+
+ITERATION = "iteration"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Of one step."""
+
+    losses: dict[str, float]
+    loss: float
+    gradient_norm: float  # before it is cut
+    group_norms: dict[str, float]  # the same of each group of layers, from the image to the boxes
+    rate: float
+    is_applied: bool
+    loss_scale: float  # that it was computed with; 1 but for float16
+
+    @property
+    def is_overflow(self) -> bool:
+        """Not applied because the loss was scaled too far for float16, as happens now and then: the scale is halved by now."""
+        return not self.is_applied and math.isfinite(self.loss) and self.loss_scale > LEAST_SCALE
+
+
+class Told:
+    """What a step tells when it is done."""
+
+    def __init__(self, told: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
+        self._told, self._losses, self._groups, self._rate = told, losses, groups, rate
+
+    def read(self) -> Numbers:
+        """Waits for the step."""
+        *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._told))
+        count = len(self._losses)
+        losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
+        return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
+
+
+class Step:
+    def __init__(self, detector: Detector, settings: Settings, total_steps: int) -> None:
+        self.detector, self.settings, self.total_steps = detector, settings, total_steps
+        self.iteration = 0  # steps done, those that were not applied too
+        self.program = Program(detector, settings)
+        first = self.program.first_state()
+        self._shared: SharedStepping | None = shared_stepping(self.program, first) if settings.workers > 1 else None
+        self.stepping: Stepping = self._shared or stepping(self.program, first)
+        self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
+        self._shows_averages = False
+
+    def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> Told:
+        """At the rate that the schedule has now, or at another that is on trial."""
+        if self._shows_averages:
+            raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
+        if len(batch["images"]) != self.settings.batch_share:
+            raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
+        rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
+        told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
+        self.iteration += 1
+        return Told(told, self.detector.loss_names, tuple(self.program.groups), rate)
+
+    def arrays(self) -> Arrays:
+        """Every number that the next step hangs on, beside the settings; copies."""
+        return {**self.stepping.arrays(), ITERATION: self._iteration_array()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Bit by bit. What does not fit is refused, and nothing is changed then."""
+        refuse_others(arrays, self._kinds)
+        self.stepping.restore({name: array for name, array in arrays.items() if name != ITERATION})
+        self.iteration = int(arrays[ITERATION])
+
+    def heard(self, end: bool, save: bool) -> tuple[bool, bool]:
+        """Whether the training is to end, or to be saved, here and now: asked after each step. Of several workers each says what
+        it wishes, and all hear the same two steps later, so that none goes on without the others."""
+        return (end, save) if self._shared is None else self._shared.heard((end, save))
+
+    def take_over(self, iteration: int) -> None:
+        """Of several workers all go on where the first is: with its state, at its step."""
+        if self._shared is not None:
+            self._shared.take_over()
+            self.iteration = iteration
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The detector holds the averaged weights meanwhile; where there is no average, its own."""
+        with self.stepping.averaged() if self.settings.average_decay else self.stepping.lent():
+            self._shows_averages = bool(self.settings.average_decay)
+            try:
+                yield
+            finally:
+                self._shows_averages = False
+
+    def _iteration_array(self) -> np.ndarray:
+        return np.array(self.iteration, np.int64)
+
+
+def draw_key(seed: int, iteration: int) -> np.ndarray:
+    """What a step draws with: of the run's seed and the step's number, so that a run that goes on draws as it would have."""
+    digest = hashlib.blake2b(f"{seed} {iteration}".encode(), digest_size=8).digest()
+    return np.frombuffer(digest, np.dtype("<i4")).astype(np.int32)
+
+
+def kind_of(array: np.ndarray) -> str:
+    return f"{array.dtype} {array.shape}"
+
+
+def refuse_others(arrays: Arrays, kinds: dict[str, str]) -> None:
+    """By the first name that is missing, too much or of another kind."""
+    for name in (*kinds, *arrays):
+        if name not in arrays or name not in kinds:
+            how = "is missing" if name in kinds else "has no place here"
+            raise WrongInput(f"The state of the training: '{name}' {how}. Expected that of the same detector and optimizer.")
+        if (received := kind_of(arrays[name])) != kinds[name]:
+            raise WrongInput(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")

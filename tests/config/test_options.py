@@ -1,0 +1,100 @@
+"""An option for each setting, of the same name and meaning; what is typed becomes a value of the setting's kind, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from unstall.base.errors import WrongInput
+from unstall.config import settings, toml_file
+from unstall.config.aliases import CALLED_ELSEWHERE
+from unstall.config.options import ByGroups, given, setting_options
+from unstall.detectors import pages
+
+
+def typed(*arguments: str) -> dict[str, Any]:
+    """What a command gets that was called with these."""
+    got: dict[str, Any] = {}
+
+    @click.command(cls=ByGroups)
+    @setting_options
+    def command(**keywords: Any) -> None:
+        got.update(given(keywords))
+
+    command.main(list(arguments), standalone_mode=False)
+    return got
+
+
+def test_nothing_typed_is_nothing_given() -> None:
+    assert typed() == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        (("--epochs", "3"), {"epochs": 3}),
+        (("--rate", "1e-3"), {"rate": 1e-3}),
+        (("--remat",), {"remat": True}),
+        (("--no-tensorboard",), {"tensorboard": False}),
+        (("--augment", "flip, mosaic"), {"augment": ("flip", "mosaic")}),
+        (("--augment", ""), {"augment": ()}),
+        (("--rate-drops-at-epochs", "8,11"), {"rate_drops_at_epochs": (8, 11)}),
+        (("--cache-bytes", "2GiB"), {"cache_bytes": 2 * 2**30}),
+        (("--batch-size", "1_024"), {"batch_size": 1024}),
+        (
+            ("--detector", "image_px=64,96", "--detector", "backbone=vgg", "--detector", "ratios=[[1.0], [2.0]]"),
+            {"detector": {"image_px": [64, 96], "backbone": "vgg", "ratios": [[1.0], [2.0]]}},
+        ),
+    ],
+)
+def test_what_is_typed_becomes_a_value(arguments: tuple[str, ...], values: dict[str, Any]) -> None:
+    assert typed(*arguments) == values
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--epochs", "many"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 'many'"),
+        (("--epochs", "1.5"), "--epochs: expected a whole number"),
+        (("--backend", "tf"), "--backend: expected one of auto, tensorflow, jax, torch. Received: 'tf'"),
+        (("--detector", "image_px"), "--detector: expected NAME=VALUE"),
+        (("--cache-bytes", "lots"), "--cache-bytes: expected a number of bytes"),
+    ],
+)
+def test_what_is_of_no_such_kind_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(WrongInput) as refused:
+        typed(*arguments)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("typed_name", "meant"), [("--lr", "--rate"), ("--imgsz", "--detector image_px=…"), ("--patience", "--stop-after-epochs")]
+)
+def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name: str, meant: str) -> None:
+    with pytest.raises(click.NoSuchOption) as caught:
+        typed(typed_name, "3")
+    assert caught.value.format_message() == f"No such option '{typed_name}'. Did you mean '{meant}'?"
+
+
+def test_every_name_that_is_pointed_to_is_a_setting() -> None:
+    families = [{each.name for each in pages.settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
+    for name in CALLED_ELSEWHERE:
+        table, _, inner = name.partition(".")
+        assert table in settings.names() and (not inner or all(inner in known for known in families))
+
+
+def test_help_has_every_setting_with_its_meaning_under_its_heading() -> None:
+    @click.command(cls=ByGroups)
+    @setting_options
+    def command(**keywords: Any) -> None:
+        raise AssertionError
+
+    said = " ".join(CliRunner().invoke(command, ["--help"], terminal_width=200).output.split())
+    for heading, names in toml_file.groups().items():
+        assert f"Settings: {heading}:" in said
+        for name in names:
+            assert f"--{name.replace('_', '-')}" in said and toml_file.meaning(name).split(";")[0] in said
+    assert len(settings.names()) > 40

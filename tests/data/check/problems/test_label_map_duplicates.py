@@ -1,0 +1,22 @@
+"""One number or one name twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.data.check.datasets import healthy, spoiled
+from unstall.data.synthetic.defects import formats_of
+
+
+@pytest.mark.parametrize("format", formats_of("label_map_duplicates"))
+def test_it_is_found_in_the_list_of_classes(tmp_path: Path, format: str) -> None:
+    report = spoiled(tmp_path, "label_map_duplicates", format)
+    origin = report.found["label_map_duplicates"][0].origin
+    assert origin.file in report.checked.data.files
+
+
+@pytest.mark.parametrize("format", ["coco", "tfrecord", "voc", "yolo"])
+def test_a_proper_list_is_none(tmp_path: Path, format: str) -> None:
+    assert "label_map_duplicates" not in healthy(tmp_path, format).found

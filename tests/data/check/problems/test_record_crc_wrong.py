@@ -1,0 +1,22 @@
+"""Checksums that do not match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.data.check.datasets import healthy, spoiled
+from unstall.data.synthetic.defects import formats_of
+
+
+@pytest.mark.parametrize("format", formats_of("record_crc_wrong"))
+def test_it_is_found_and_the_other_records_are_read(tmp_path: Path, format: str) -> None:
+    report = spoiled(tmp_path, "record_crc_wrong", format)
+    assert "record_crc_wrong" in report.found and report.breaks
+    assert len(report.checked.data.examples) >= 20
+
+
+@pytest.mark.parametrize("format", formats_of("record_crc_wrong"))
+def test_whole_records_are_none(tmp_path: Path, format: str) -> None:
+    assert not healthy(tmp_path, format).found

@@ -1,0 +1,89 @@
+"""Every defect, in every format that can have it, is found; and data sets without one are silent, whatever their shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.data.check.datasets import healthy, spoiled
+from unstall.base.errors import WrongInput
+from unstall.data.check.context import Severity
+from unstall.data.check.runner import check, problem_names, severity_of
+from unstall.data.formats import format_names, read
+from unstall.data.synthetic.defects import defect_names, formats_of
+from unstall.data.synthetic.files import write_shapes
+from unstall.data.synthetic.shapes import Shapes
+
+GIVEN = [(defect, format) for defect in defect_names() for format in formats_of(defect)]
+# What a defect brings with it, by its nature.
+BRINGS = {
+    ("image_16_bit", "tfrecord"): {"encodings_mixed", "image_grey"},
+    ("image_unreadable", "tfrecord"): {"encodings_mixed"},
+    ("label_map_background", "tfrecord"): {"label_map_gaps"},
+    ("label_map_duplicates", "tfrecord"): {"label_map_gaps", "class_out_of_range"},
+    ("label_map_gaps", "yolo"): {"class_out_of_range", "class_unused"},
+}
+BRINGS_ANYWHERE = {
+    "boxes_missing": {"annotation_empty"},
+    "image_16_bit": {"image_grey"},
+    "label_map_background": {"class_unused"},
+    "label_map_duplicates": {"class_unused"},
+}
+
+
+def test_every_problem_can_be_injected() -> None:
+    assert defect_names() == problem_names()
+    assert all(formats_of(defect) for defect in defect_names())
+
+
+@pytest.mark.parametrize(("defect", "format"), GIVEN, ids=lambda value: value)
+def test_an_injected_defect_is_found_and_called_by_no_other_name(tmp_path: Path, defect: str, format: str) -> None:
+    found = set(spoiled(tmp_path, defect, format).found)
+    assert defect in found
+    assert found - {defect} <= BRINGS.get((defect, format), set()) | BRINGS_ANYWHERE.get(defect, set())
+
+
+@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {},
+        {"count": 1},
+        {"count": 200, "width": 64, "height": 64, "seed": 3},
+        {"width": 120, "height": 480},
+        {"width": 1000, "height": 100, "most": 40},
+        {"count": 8, "width": 1280, "height": 960},
+    ],
+    ids=str,
+)
+def test_healthy_data_sets_of_every_shape_are_silent(tmp_path: Path, format: str, shape: dict[str, int]) -> None:
+    found = healthy(tmp_path, format, **shape).found
+    loud = {problem: findings[:3] for problem, findings in found.items() if problem != "class_unused"}
+    assert not loud  # one image cannot have every class
+
+
+@pytest.mark.parametrize("format", format_names())
+def test_without_images_a_healthy_data_set_is_silent_too(tmp_path: Path, format: str) -> None:
+    healthy(tmp_path, format)
+    assert not check(read(tmp_path / "set"), with_images=False).found
+
+
+def test_several_defects_do_not_hide_each_other(tmp_path: Path) -> None:
+    wanted = ["box_inside_out", "box_not_finite", "class_unknown", "image_missing", "image_truncated", "path_case_differs"]
+    write_shapes(tmp_path / "set", Shapes(40, 160, 120), "coco", defects=wanted)
+    assert sorted(check(read(tmp_path / "set")).found) == wanted
+
+
+def test_a_defect_that_a_format_cannot_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match=r"cannot have the defect 'record_crc_wrong'\. These can: tfrecord"):
+        write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["record_crc_wrong"])
+    with pytest.raises(WrongInput, match="There is no defect 'box_purple'"):
+        write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["box_purple"])
+    with pytest.raises(WrongInput, match="too few images"):
+        write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_twice", "box_tiny"])
+
+
+def test_notes_alone_do_not_break() -> None:
+    notes = [problem for problem in problem_names() if severity_of(problem) is Severity.NOTE]
+    assert {"annotation_empty", "box_tiny", "class_unused", "image_grey", "label_map_gaps"} <= set(notes)

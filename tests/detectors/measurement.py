@@ -1,0 +1,174 @@
+"""What one backend makes of detectors, written to a file each. A process of its own, as there is one backend in a process:
+
+KERAS_BACKEND=jax python -m tests.detectors.measurement '[["retinanet_tiny", {"image_px": [64, 96]}, "out.npz"]]'
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tests.detectors.gradients import Differentiated, Differentiating, compiled, differentiated, learned_by, states_after
+from tests.detectors.seeded import batch, set_weights, variables_of
+from unstall.detectors import build
+from unstall.detectors.detector import Detector
+from unstall.training.step.keras_fit import Fitting
+
+STEPS = 12  # of the training that must lower the loss
+FEWER_BOXES = 3  # further steps, on batches with other numbers of boxes
+RATE = 1e-3
+SEEDS = 3  # batches of which the backends' gradients are compared
+
+
+def seeded(name: str, changes: dict[str, Any], **more: Any) -> Detector:
+    detector = build(name, **{**changes, **more})
+    set_weights(detector)
+    return detector
+
+
+def measure(name: str, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Facts that can be written as JSON, and arrays."""
+    facts: dict[str, Any] = {"backend": keras.backend.backend(), "variant": name}
+    arrays: dict[str, np.ndarray] = {}
+    detector = seeded(name, changes)
+    settings = detector.settings
+    facts |= {"classes": settings.classes, "image_px": list(settings.image_px), "loss_names": list(detector.loss_names)}
+    images = batch(settings.image_px, settings.classes)
+    # Together: what both do is compiled once.
+    outputs, found = compiled(lambda pixels: (detector(pixels, training=False), tuple(detector.detect(pixels))))(images["images"])
+    facts["forward"] = _forward(outputs, arrays)
+    facts["detections"] = _detections(found, settings.image_px, arrays)
+    facts["saved"] = _saved(detector, name, changes, images["images"])
+    differentiating = Differentiating(Fitting(detector))
+    whole = differentiating(images)
+    facts["whole"] = _told(whole)
+    for seed in range(SEEDS):
+        found = differentiating(batch(settings.image_px, settings.classes, seed=seed)) if seed else whole
+        arrays |= {f"gradient {key} {seed}": value for key, value in found.gradients.items()}
+    remat = differentiated(Fitting(seeded(name, changes, remat=True)), images)
+    facts["remat"] = _told(remat) | {"furthest": _furthest(remat.gradients, whole.gradients)}
+    facts["remat"]["furthest_state"] = _furthest(remat.states, whole.states)
+    facts["bfloat16"] = _told(differentiated(Fitting(seeded(name, changes, precision="mixed_bfloat16")), images))
+    facts["frozen"] = _frozen(name, changes, images)
+    facts["fitted"] = _fitted(name, changes)
+    return facts, arrays
+
+
+def _forward(given: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    outputs = keras.tree.flatten(given)
+    for number, output in enumerate(outputs):
+        arrays[f"forward {number}"] = ops.convert_to_numpy(ops.cast(output, "float32"))
+    return {"finite": all(bool(np.isfinite(arrays[f"forward {number}"]).all()) for number in range(len(outputs)))}
+
+
+def _detections(found: Any, image_px: tuple[int, int], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    boxes, scores, classes = (ops.convert_to_numpy(each) for each in found)
+    arrays["detected scores"] = scores
+    height, width = image_px
+    return {
+        "shapes": [list(each.shape) for each in (boxes, scores, classes)],
+        "dtypes": [str(each.dtype) for each in (boxes, scores, classes)],
+        "sorted": bool((np.diff(scores, axis=1) <= 0).all()),
+        "inside": bool((boxes >= 0).all() and (boxes <= (width, height, width, height)).all()),
+        "class_range": [int(classes.min()), int(classes.max())],
+        "unused_agree": bool(((scores == 0) == (classes == -1)).all()),
+        "found": int((classes >= 0).sum()),
+    }
+
+
+def _saved(detector: Detector, name: str, changes: dict[str, Any], images: np.ndarray) -> dict[str, Any]:
+    """How far the outputs are from each other before saving and after loading into a fresh one."""
+    other = build(name, **changes)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "of.weights.h5"
+        detector.save_weights(path)
+        other.load_weights(path)
+    before, after = variables_of(detector), variables_of(other)
+    equal = [np.array_equal(ops.convert_to_numpy(before[key]), ops.convert_to_numpy(after[key])) for key in before]
+    return {"same_names": list(before) == list(after), "equal": all(equal), "variables": len(equal)}
+
+
+def _told(result: Differentiated) -> dict[str, Any]:
+    return {
+        "losses": result.losses,
+        "dtypes": result.dtypes,
+        "finite": all(bool(np.isfinite(gradient).all()) for gradient in result.gradients.values()),
+        "learned": list(result.gradients),
+        "without_gradient": [key for key, value in result.gradients.items() if not np.any(value)],
+    }
+
+
+def _furthest(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> float:
+    from tests.detectors.conformance import FLOOR, distance
+
+    largest = max((float(np.abs(value).max()) for value in those.values() if value.size), default=0.0)
+    return max((distance(these[key], those[key], FLOOR * largest) for key in those), default=0.0)
+
+
+def _frozen(name: str, changes: dict[str, Any], images: dict[str, np.ndarray]) -> dict[str, Any]:
+    detector = seeded(name, changes, trainable_stages=1)
+    fitting = Fitting(detector)
+    before = {key: ops.convert_to_numpy(variable).copy() for key, variable in variables_of(detector).items()}
+    may_change = {id(variable) for layer in _learning_layers(detector) for variable in layer._non_trainable_variables}
+    named, after = variables_of(detector), states_after(fitting, images)
+    changed = [key for key, state in after.items() if not np.array_equal(before[key], state)]
+    return {
+        "learned": list(learned_by(fitting)),
+        "changed_though_frozen": [key for key in changed if id(named[key]) not in may_change],
+    }
+
+
+def _learning_layers(detector: Detector) -> list[Any]:
+    from unstall.detectors.layers.conv_norm import leaf_layers
+
+    return [layer for layer in leaf_layers(detector) if layer.trainable]
+
+
+def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """A training by `fit` on one batch, which then meets other numbers of boxes."""
+    detector = build(name, **changes)
+    settings = detector.settings
+    traces, at_first = [0], [0]
+    losses_of = detector.training_losses
+
+    def counted(*args: Any, **more: Any) -> Any:
+        traces[0] += 1
+        return losses_of(*args, **more)
+
+    def remember(*_: Any, **__: Any) -> None:
+        at_first[0] = at_first[0] or traces[0]
+
+    detector.training_losses = counted
+    batches = [batch(settings.image_px, settings.classes, (3, 2))] * STEPS
+    batches += [batch(settings.image_px, settings.classes, counts) for counts in ((0, 0), (1, 0), (6, 6))]
+    fitting = Fitting(detector)
+    fitting.compile(keras.optimizers.Adam(RATE))
+    callback = keras.callbacks.LambdaCallback(on_train_batch_end=remember)
+    history = fitting.fit(
+        ((each,) for each in batches), steps_per_epoch=1, epochs=STEPS + FEWER_BOXES, verbose=0, callbacks=[callback]
+    ).history
+    return {
+        "logs": sorted(history),
+        "losses": [float(loss) for loss in history["loss"]],
+        "parts": [float(sum(history[f"{part}_loss"][step] for part in detector.loss_names)) for step in range(STEPS)],
+        "steps": STEPS,
+        "traces_at_first": at_first[0],
+        "traces": traces[0],
+    }
+
+
+def main() -> None:
+    for name, changes, out in json.loads(sys.argv[1]):
+        facts, arrays = measure(name, changes)
+        np.savez(out, facts=np.array(json.dumps(facts)), **arrays)
+
+
+if __name__ == "__main__":
+    main()

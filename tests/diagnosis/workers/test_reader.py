@@ -1,0 +1,104 @@
+"""The workers in run folders: a run each, one run with the journals of several, and those of a training of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER, T0, host, main, py, stacks, stalled, steps
+from tests.diagnosis.workers.builders import membership
+from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
+from unstall.base.errors import NoSuchRun
+from unstall.diagnosis.findings import diagnose_crew
+from unstall.diagnosis.workers.activity import Doing, place_of
+from unstall.diagnosis.workers.follower import crews_of_many
+from unstall.diagnosis.workers.members import put_together
+from unstall.diagnosis.workers.reader import found_runs, members_of, read_members
+from unstall.journal.events import ProgramStarted, RunStarted, VerdictReached
+from unstall.journal.run_folder import RunFolder
+
+
+def test_a_folder_that_holds_runs_gives_them_all(tmp_path: Path) -> None:
+    written_worker(tmp_path, 0, REDUCES)
+    written_worker(tmp_path, 1, LOADS)
+    (tmp_path / "notes").mkdir()
+    found = found_runs([f"{tmp_path}/"])
+    crew = put_together(read_members(found)).crews[0]
+    assert [(member.name, place_of(member).where) for member in crew.members] == [
+        ("worker 0", "train.py:36"),
+        ("worker 1", "loader.py:12"),
+    ]
+
+
+def test_a_run_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    run = written_worker(tmp_path, 0, REDUCES)
+    assert [each.path for each in found_runs([str(run.path), f"{tmp_path}/"])] == [run.path]
+
+
+def test_a_folder_without_any_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchRun, match="holds no run"):
+        found_runs([f"{tmp_path}/"])
+
+
+def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
+    """As torchrun starts them: one watcher sees the stacks of all."""
+    run = RunFolder(tmp_path / "run")
+    waits, elsewhere = main(*REDUCES["frames"]), main(py("train.py", "evaluate", 90), *STEP[1:])
+    seen = [
+        stacks(thread, at=at, main=pid == 11, pid=pid) for at in (109, 110, 111) for pid, thread in ((11, waits), (12, elsewhere))
+    ]
+    began = RunStarted(at=T0, mode="run", command=["torchrun", "train.py"], folder=FOLDER, pid=10)
+    write(run.journal_path("watcher", 2), began, *[host(at) for at in range(101, 112)], stalled(since=100, at=108), *seen)
+    for worker, pid in enumerate((11, 12)):
+        told = [ProgramStarted(at=T0, pid=pid), membership(worker), steps(300, 380, at=100)]
+        write(run.journal_path("inside", pid), *told)
+    first, second = members_of(run)
+    assert (place_of(first).doing, place_of(second).doing) == (Doing.COLLECTIVE, Doing.STANDS)
+    root = diagnose_crew(put_together([first, second]).crews[0]).root
+    assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "train.py:90")
+
+
+def test_a_training_of_ours_with_a_folder_for_each_further_worker(tmp_path: Path) -> None:
+    run = written_worker(tmp_path, 0, REDUCES, name="run")
+    written_worker(run.path / "workers", 1, LOADS, name="1")
+    assert [(member.run, member.worker) for member in members_of(run)] == [("run", 0), ("run/workers/1", 1)]
+
+
+def test_a_machine_with_several_further_workers_has_them_in_the_folder_of_its_first(tmp_path: Path) -> None:
+    run = written_worker(tmp_path, 0, REDUCES, name="run")
+    for worker in (1, 2, 10):
+        written_worker(run.path / "workers", worker, REDUCES, name=str(worker))
+    written_worker(run.path / "workers" / "2" / "workers", 3, LOADS, name="3")
+    assert [member.run for member in members_of(run)] == [
+        "run", "run/workers/1", "run/workers/2", "run/workers/2/workers/3", "run/workers/10",
+    ]  # fmt: skip
+
+
+def test_a_machine_without_the_first_worker_has_the_journals_of_its_own(tmp_path: Path) -> None:
+    written_worker(tmp_path / "run" / "workers", 2, REDUCES, name="2")
+    written_worker(tmp_path / "run" / "workers" / "2" / "workers", 3, LOADS, name="3")
+    found = found_runs([str(tmp_path / "run")])
+    assert [member.worker for member in read_members(found)] == [2, 3]
+
+
+def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unstall.diagnosis.workers.follower.READ_WHOLE_UP_TO", 11)
+    for worker in range(12):
+        run = written_worker(tmp_path, worker, LOADS if worker == 7 else REDUCES, of=12, name=f"run-{worker:02d}")
+        cause = "generator_blocked" if worker == 7 else "collective_stuck"
+        write(run.journal_path("watcher", 2), VerdictReached(at=T0 + 111, cause=cause))
+    write(tmp_path / "alone" / "events-watcher-5.jsonl", RunStarted(at=T0, command=["python", "x.py"]))
+    (crew,), alone = crews_of_many(tmp_path)
+    assert alone == ["alone"]
+    assert crew.of == 12 and not crew.not_read
+    assert 7 in {member.worker for member in crew.members} and len(crew.members) == 9
+    root = diagnose_crew(crew).root
+    assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
+
+
+def test_among_many_runs_a_small_crew_is_read_whole(tmp_path: Path) -> None:
+    written_worker(tmp_path, 0, REDUCES)
+    written_worker(tmp_path, 1, LOADS)
+    (crew,), _ = crews_of_many(tmp_path)
+    assert [member.worker for member in crew.members] == [0, 1]

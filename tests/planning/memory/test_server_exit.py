@@ -1,0 +1,102 @@
+"""The process that says what a step needs ends when nobody asks any more, whatever it is at: nothing of it is left.
+
+It is stopped first: a process that is stopped, as one in a compiler, neither reads that nobody asks, nor heeds a request to end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.programs import write
+
+ASKER = """
+import sys
+from unstall.planning.memory import client
+from unstall.planning.memory.client import Asking
+from unstall.planning.memory.messages import question
+from unstall.config.settings import Settings
+
+module.MOST_S = float(sys.argv[1])
+with Asking() as asking:
+    try:
+        asking(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
+    except module.NotAnswered as error:
+        print(error)
+"""
+
+
+@contextmanager
+def asker(folder: Path, most_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+    """And the process that it asks, which is stopped."""
+    program = write(folder, ASKER)
+    env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    with subprocess.Popen([sys.executable, str(program), str(most_s)], stdout=subprocess.PIPE, text=True, env=env) as process:
+        asked = None
+        try:
+            asked = stopped(process.pid)
+            yield process, asked
+        finally:
+            process.kill()
+            if asked is not None and asked.is_running():
+                asked.kill()
+
+
+def stopped(pid: int) -> psutil.Process:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for child in psutil.Process(pid).children():
+            if "unstall.planning.memory.server" in child.cmdline():
+                wait_until_it_is_begun(child, until)
+                child.suspend()
+                return child
+        time.sleep(0.02)
+    raise AssertionError("nobody was asked")
+
+
+def wait_until_it_is_begun(process: psutil.Process, until: float) -> None:
+    """It has loaded what it asks for its end by, and is on its way to the framework."""
+    while not any("torch" in each.path or "numpy" in each.path for each in process.memory_maps()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def is_gone(process: psutil.Process) -> bool:
+    return not psutil.wait_procs([process], timeout=30)[1]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
+    with asker(tmp_path) as (process, answering):
+        process.send_signal(number)
+        process.wait(60)
+        assert is_gone(answering)
+
+
+@pytest.mark.torch
+def test_one_that_is_given_up_is_ended(tmp_path: Path) -> None:
+    with asker(tmp_path, most_s=20.0) as (process, answering):
+        assert process.communicate(timeout=120)[0].startswith("The process that was to say what a step needs took longer than")
+        assert process.returncode == 0 and is_gone(answering)
+
+
+def test_what_it_has_started_ends_with_it(tmp_path: Path) -> None:
+    from unstall.base.processes import kill_tree
+
+    inner = "import subprocess, sys, time; subprocess.Popen(['sleep', '600']); print('ready', flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", inner], stdout=subprocess.PIPE, start_new_session=True) as outer:
+        assert outer.stdout is not None and outer.stdout.readline() == b"ready\n"
+        (child,) = psutil.Process(outer.pid).children()
+        kill_tree(outer.pid)
+        assert outer.wait(60) == -signal.SIGKILL and is_gone(child)
+    kill_tree(outer.pid)  # one that is gone is no error

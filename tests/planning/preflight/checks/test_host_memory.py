@@ -1,0 +1,52 @@
+"""What the run keeps in the host's memory, against what is free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.planning.preflight.contexts import context
+from unstall.planning.memory.host import HostNeed
+from unstall.planning.preflight.answers import Fits, Refuses, Warns
+from unstall.planning.preflight.checks.host_memory import judged, needed
+
+GIB = 2**30
+
+
+def need(**parts: int) -> HostNeed:
+    return HostNeed(
+        **{
+            **dict.fromkeys(("framework", "ahead", "cache", "scratch", "snapshot", "device", "used"), 0),
+            "limit": 16 * GIB,
+            **parts,
+        }
+    )
+
+
+def test_more_than_is_free_refuses_and_names_what_takes_most() -> None:
+    found = judged(need(cache=30 * GIB, framework=GIB, used=2 * GIB))
+    assert isinstance(found, Refuses)
+    assert "31.0 GiB of 14.0 GiB that are free, of 16.0 GiB" in found.reason and "cached images 30.0 GiB" in found.reason
+
+
+def test_the_cure_is_of_what_can_be_made_smaller_the_largest_first() -> None:
+    found = judged(need(framework=15 * GIB, device=3 * GIB, ahead=GIB))
+    assert isinstance(found, Refuses) and found.cure == "a smaller --micro-batch, or smaller --ahead-bytes"
+    alone = judged(need(framework=30 * GIB))
+    assert isinstance(alone, Refuses) and "end other programs" in alone.cure
+
+
+def test_nearly_all_of_it_warns_and_less_fits() -> None:
+    assert isinstance(judged(need(framework=15 * GIB)), Warns)
+    assert isinstance(judged(need(framework=5 * GIB)), Fits)
+
+
+def test_a_cache_counts_no_more_than_there_are_images_and_nothing_on_disk(tmp_path: Path) -> None:
+    small = context(tmp_path, shapes=100, cache_bytes=GIB, detector={"image_px": [128, 96]})
+    assert needed(small).cache == 100 * 128 * 96 * 3
+    assert needed(context(tmp_path, cache_bytes=GIB, cache_folder=str(tmp_path))).cache == 0
+
+
+def test_a_larger_model_and_more_batches_ahead_need_more(tmp_path: Path) -> None:
+    tiny, large = (needed(context(tmp_path, model=model, cache_bytes=0)) for model in ("ssd_tiny", "retinanet_resnet50_fpn"))
+    assert large.total > tiny.total + 4 * 34_000_000
+    assert needed(context(tmp_path, ahead_bytes=2 * GIB)).total > tiny.total + GIB

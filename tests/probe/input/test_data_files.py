@@ -1,0 +1,44 @@
+"""Names of data files that pass by: long lists of them become patterns, anything else is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstall.probe.input.data_files import paths_in, summed_up
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("/data/a.jpg", ["/data/a.jpg"]),
+        (Path("/data/a.jpg"), ["/data/a.jpg"]),
+        (b"/data/a.jpg", ["/data/a.jpg"]),
+        (["/data/a.jpg", "/data/b.jpg"], ["/data/a.jpg", "/data/b.jpg"]),
+        ((["/data/a.jpg"], [0]), ["/data/a.jpg"]),
+        ({"image": ["/data/a.jpg"], "label": [1]}, ["/data/a.jpg"]),
+        ([1, 2, 3], []),
+        ("relu", []),
+        ("gs://bucket/x.tfrecord", []),
+        ("train.py", []),
+        ("line\nline.", []),
+        (None, []),
+        (object(), []),
+    ],
+)
+def test_paths_are_found_in_what_programs_hand_over(value: Any, found: list[str]) -> None:
+    assert paths_in(value) == found
+
+
+def test_paths_in_an_array_are_found_too() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert paths_in(numpy.array(["/d/a.png", "/d/b.png"])) == ["/d/a.png", "/d/b.png"]
+    assert paths_in(numpy.zeros((100, 4))) == []
+
+
+def test_few_files_are_told_themselves_and_many_by_patterns() -> None:
+    assert summed_up(["/d/a.png", "/d/b.png"]) == ["/d/a.png", "/d/b.png"]
+    assert summed_up([f"/d/[{number % 2}]/{number}.png" for number in range(100)]) == ["/d/[[]0]/*.png", "/d/[[]1]/*.png"]
+    assert summed_up([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e/**/*.png"]

@@ -1,0 +1,49 @@
+"""The learning rate as it is now: the formulas agree with Keras's own schedules."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from unstall.probe.model import learning_rate
+
+COMPARE = """
+import os
+os.environ["KERAS_BACKEND"] = "jax"
+import keras
+from unstall.probe.model import learning_rate as rates
+S = keras.optimizers.schedules
+schedules = [
+    S.ExponentialDecay(1e-2, 10, 0.9), S.ExponentialDecay(1e-2, 10, 0.9, staircase=True), S.InverseTimeDecay(1e-2, 10, 0.5),
+    S.PolynomialDecay(1e-2, 50, 1e-4, power=2.0), S.PolynomialDecay(1e-2, 20, 1e-4, cycle=True),
+    S.PiecewiseConstantDecay([10, 30], [1.0, 0.5, 0.1]), S.CosineDecay(1e-2, 40, alpha=0.1),
+    S.CosineDecay(0.0, 40, warmup_target=1e-2, warmup_steps=15),
+]
+for schedule in schedules:
+    optimizer = keras.optimizers.SGD(schedule)
+    for step in (1, 7, 10, 11, 25, 31, 60):
+        ours, theirs = rates.current(optimizer, step, float), float(schedule(step))
+        assert ours is not None and abs(ours - theirs) <= 1e-6 + 1e-4 * abs(theirs), (type(schedule).__name__, step, ours, theirs)
+print("agree")
+"""
+
+
+@pytest.mark.jax
+def test_the_formulas_agree_with_keras() -> None:
+    done = subprocess.run([sys.executable, "-c", COMPARE], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.strip() == "agree", done.stderr[-800:]
+
+
+def test_a_schedule_of_the_users_own_is_never_called() -> None:
+    def schedule(step: int) -> float:
+        raise AssertionError("called")
+
+    assert learning_rate.current(SimpleNamespace(_learning_rate=schedule), 3, float) is None
+
+
+def test_a_variable_is_read() -> None:
+    variable = SimpleNamespace(assign=None)
+    assert learning_rate.current(SimpleNamespace(_learning_rate=variable), 3, lambda given: 0.5) == 0.5
+    inner = SimpleNamespace(_learning_rate=variable)
+    assert learning_rate.current(SimpleNamespace(inner_optimizer=inner), 3, lambda given: 0.25) == 0.25

@@ -1,0 +1,90 @@
+"""A worker that trains nothing, and else does as the real one: it reads settings, takes the newest checkpoint, steps, saves, ends.
+
+fates.json in the run folder says what befalls it: for each start a fate, {"at": 12, "exit": 77} or {"at": 12, "signal": 9}. After the
+last fate nothing more does. No framework is needed, so that many lives can be tested in seconds.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from unstall.base.private_files import write_whole
+from unstall.journal.events import (
+    CheckpointCompleted,
+    CheckpointFailed,
+    LossDiverged,
+    MemoryExhausted,
+    TrainingBegan,
+    TrainingEnded,
+    UpdateSkipped,
+)
+from unstall.journal.run_folder import RunFolder
+from unstall.probe.startup import begin
+
+STEPS = 40
+SAVES_EVERY = 10
+STEP_S = 0.01
+OF_DEVICE = "RESOURCE_EXHAUSTED: out of memory"
+
+
+def main(run: RunFolder) -> int:
+    settings = run.read_settings()
+    lived = len(list(run.path.glob("started-*.json")))
+    write_whole(run.path / f"started-{lived}.json", json.dumps(settings))
+    fates = json.loads((run.path / "fates.json").read_text())
+    asked: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.append(1))
+    return train(run, fates[lived] if lived < len(fates) else {}, asked)
+
+
+def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
+    probe = begin(run)
+    assert probe is not None
+    run.checkpoints_path.mkdir(exist_ok=True)
+    first = max((int(path.name[5:]) for path in run.checkpoints_path.iterdir()), default=0)
+    probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
+    probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
+    probe.epoch_began(0)
+    for step in range(first, STEPS):
+        probe.step_began()
+        if step == fate.get("at") and fate.get("signal") == signal.SIGSTOP:
+            os.kill(os.getpid(), signal.SIGSTOP)  # it stands still until somebody lets it go on
+        elif step == fate.get("at"):
+            return end(run, fate, step, probe.emit)
+        time.sleep(fate.get("step_s", STEP_S))
+        probe.step_ended(None, 0.0, lambda: (1.0, 0))
+        if (step + 1) % SAVES_EVERY == 0 or asked:
+            path = run.checkpoints_path / f"step-{step + 1:09}"
+            if fate.get("disk_is_full"):
+                probe.emit(CheckpointFailed(at=time.time(), step=step + 1, path=str(path), error="No space left on device"))
+                continue
+            path.mkdir(parents=True)  # as the real one does: its folder may have been deleted
+            probe.emit(CheckpointCompleted(at=time.time(), step=step + 1, path=str(path)))
+        if asked:
+            return 75
+    probe.fit_ended()
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    return int(fate.get("at_exit", 0))
+
+
+def end(run: RunFolder, fate: dict[str, Any], step: int, emit: Any) -> int:
+    now = time.time()
+    if fate.get("exit") == 76:
+        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message=fate.get("message", OF_DEVICE)))
+    elif fate.get("exit") == 77:
+        emit(UpdateSkipped(at=now, step=step, what="loss", rows=fate["rows"], in_a_row=fate["in_a_row"]))
+    elif fate.get("exit") == 78:
+        emit(LossDiverged(at=now, step=step, loss=50.0, usual_loss=1.0, since_step=fate["since"]))
+    elif "signal" in fate:
+        os.kill(os.getpid(), fate["signal"])
+        time.sleep(60)
+    return int(fate["exit"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(RunFolder(Path(sys.argv[1]))))

@@ -1,0 +1,126 @@
+"""One of several workers that train nothing, and else do as the real ones: they step together, worker 0 saves, all end.
+
+A step is done when all have come to it: they tell each other through files of the run folder. fates-K.json says what befalls
+worker K, for each start a fate, as in small_worker.py: {"at": 12, "signal": 9}, {"at": 12, "exit": 76}, {"at": 3, "sleeps": 60};
+{"at": 12, "loses": 3} hears that worker 3 is gone, and waits for it; {"steps": 1000} lets it make so many.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.supervisor.train.small_worker import SAVES_EVERY, STEPS, end
+from unstall.base.private_files import write_whole
+from unstall.base.processes import end_with_parent
+from unstall.journal.events import CheckpointCompleted, OthersMissed, TrainingBegan, TrainingEnded, WorkerJoined
+from unstall.journal.run_folder import RunFolder
+from unstall.probe.core import step_counter as counting
+from unstall.probe.startup import begin
+from unstall.training.distributed import collectives as waiting
+from unstall.training.distributed import process_env
+from unstall.training.distributed.collectives import Company, OthersLeft
+
+STEP_S = 0.02
+PATIENCE_S = 2.0
+waiting.LAST_LOOK_S = 0.02  # steps are short here
+counting.EVERY_S = 0.25  # and so is their history
+
+
+class Files:
+    """A channel of files, new for each start: the coordinator's port names it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, key: str, value: bytes) -> None:
+        write_whole(self.folder / key.replace("/", "_"), value.decode())
+
+    def get(self, key: str) -> bytes | None:
+        try:
+            return (self.folder / key.replace("/", "_")).read_bytes()
+        except OSError:
+            return None
+
+    def forget(self, key: str) -> None:
+        (self.folder / key.replace("/", "_")).unlink(missing_ok=True)
+
+
+def main(run: RunFolder) -> int:
+    who = process_env.of(os.environ)
+    own = run.of_worker(who.worker)
+    end_with_parent()
+    lived = len(list(own.path.glob("started-*.json")))
+    write_whole(own.path / f"started-{lived}.json", json.dumps({**run.read_settings(), "met_at": who.coordinator}))
+    fates = run.path / f"fates-{who.worker}.json"
+    befalls = json.loads(fates.read_text()) if fates.exists() else []
+    asked: list[float] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.append(time.monotonic()))
+    probe = begin(own)
+    assert probe is not None
+    company = Company(who, Files(run.path / f"met-{who.coordinator.rpartition(':')[2]}"), lambda: leave_if(asked))
+    try:
+        return train(run, company, probe, befalls[lived] if lived < len(befalls) else {}, asked)
+    except OthersLeft:
+        return 75
+
+
+def leave_if(asked: list[float]) -> None:
+    """Where the others do not come any more."""
+    if asked and time.monotonic() - asked[0] > PATIENCE_S:
+        raise OthersLeft
+
+
+def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], asked: list[float]) -> int:
+    who = company.who
+    run.checkpoints_path.mkdir(exist_ok=True)
+    saved = [int(path.name[5:]) for path in run.checkpoints_path.iterdir()]
+    first = company.from_first(lambda: max(saved, default=0))
+    probe.emit(WorkerJoined(at=time.time(), worker=who.worker, of=who.workers, pid=os.getpid(), coordinator=who.coordinator))
+    probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
+    probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
+    probe.epoch_began(0)
+    for step in range(first, fate.get("steps", STEPS)):
+        probe.step_began()
+        if step == fate.get("at"):
+            meet_fate(run, fate, step, probe, asked)
+        time.sleep(STEP_S)
+        ends = any(company.all_say(bool(asked)))
+        probe.step_ended(None, 0.0, lambda: (1.0, 0))
+        if who.is_first and ((step + 1) % SAVES_EVERY == 0 or ends):
+            path = run.checkpoints_path / f"step-{step + 1:09}"
+            path.mkdir(exist_ok=True)
+            probe.emit(CheckpointCompleted(at=time.time(), step=step + 1, path=str(path)))
+        if ends:
+            return 75
+    probe.fit_ended()
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    return 0
+
+
+def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, probe: Any, asked: list[float]) -> None:
+    if "loses" in fate:
+        probe.emit(OthersMissed(at=time.time(), worker=1, of=2, gone=[fate["loses"]]))
+        reads_from_a_disk_that_is_gone(60, asked)
+    elif "sleeps" in fate:
+        reads_from_a_disk_that_is_gone(fate["sleeps"], asked)
+    elif fate.get("signal") == signal.SIGSTOP:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    else:
+        sys.exit(end(run, fate, step, probe.emit))
+
+
+def reads_from_a_disk_that_is_gone(seconds: float, asked: list[float]) -> None:
+    """Until the disk comes back, or somebody asks for the end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not asked:
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(RunFolder(Path(sys.argv[1]))))

@@ -1,0 +1,35 @@
+"""Sizes that fit are remembered, of a model on a machine."""
+
+from pathlib import Path
+
+from unstall.config.settings import Settings
+from unstall.supervisor.train import batch_size_cache
+
+SETTINGS = Settings(model="ssd_tiny", batch_size=16, micro_batch=4)
+
+
+def test_what_fitted_is_known_again(own_home: Path) -> None:
+    own_home.mkdir()
+    assert batch_size_cache.recall(SETTINGS, "card 16 GiB") is None
+    batch_size_cache.remember(SETTINGS, "card 16 GiB")
+    assert batch_size_cache.recall(Settings(model="ssd_tiny", batch_size=32), "card 16 GiB") == 4
+
+
+def test_another_model_machine_or_precision_is_another_matter(own_home: Path) -> None:
+    own_home.mkdir()
+    batch_size_cache.remember(SETTINGS, "card 16 GiB")
+    assert batch_size_cache.recall(SETTINGS, "card 80 GiB") is None
+    assert batch_size_cache.recall(Settings(model="ssd_tiny", precision="bfloat16"), "card 16 GiB") is None
+    assert batch_size_cache.recall(Settings(model="ssd_tiny", detector={"image_px": 640}), "card 16 GiB") is None
+
+
+def test_a_file_that_cannot_be_read_is_no_reason_not_to_train(own_home: Path) -> None:
+    own_home.mkdir()
+    batch_size_cache.path().write_text("{ half of it")
+    assert batch_size_cache.recall(SETTINGS, "card") is None
+    batch_size_cache.remember(SETTINGS, "card")
+    assert batch_size_cache.recall(SETTINGS, "card") == 4
+
+
+def test_a_machine_is_named_by_what_there_is_to_compute_on() -> None:
+    assert "GiB" in batch_size_cache.machine()

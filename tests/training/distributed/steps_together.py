@@ -1,0 +1,68 @@
+"""A program for the tests: a few steps of a tiny detector, by one worker or by several, and what became of it.
+
+python steps_together.py OUT CASE…, with the variables of unstall.training.distributed.process_env. A case is 'ssd_tiny', or 'ssd_tiny:1' with so
+many images at once.
+"""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unstall.backends.startup import start
+from unstall.config.settings import Settings
+from unstall.training.distributed import process_env, rendezvous
+from unstall.training.distributed.process_env import Membership
+
+PX, TOTAL = (64, 64), 40
+SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
+    "ssd_tiny": {"convs": (1, 1, 1, 1, 1), "ratios": ((2.0,), (2.0,)), "scales": (0.1, 0.3, 0.6), "trainable_stages": 4},
+    "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
+    "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
+}
+SETTINGS = Settings(batch_size=4, rate=0.02, warm_up_steps=2, average_decay=0.9, clip_norm=5.0, seed=7)
+STEPS = 2
+
+
+def main(out: Path, cases: list[str]) -> None:
+    who = process_env.of(os.environ)
+    if not who.is_alone:
+        met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
+        from unstall.training.distributed.backend import join
+
+        join(who, met)
+    start("jax")
+    for case in cases:
+        variant, _, at_once = case.partition(":")
+        settings = replace(SETTINGS, workers=who.workers, micro_batch=int(at_once) if at_once else None)
+        arrays = taken(variant, settings, who)
+        np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.worker}.npz"), **arrays)
+
+
+def taken(variant: str, settings: Settings, who: Membership) -> dict[str, Any]:
+    from tests.detectors.seeded import batch, set_weights
+    from unstall.detectors import build
+    from unstall.training.step.step import Step
+
+    detector = build(variant, image_px=PX, classes=3, frozen_norms=True, **SMALL[variant])
+    set_weights(detector)
+    if not who.is_first:  # whatever it begins with: the state is that of the first
+        for variable in detector.trainable_variables:
+            variable.assign(variable + 1)
+    step = Step(detector, settings, TOTAL)
+    step.take_over(step.iteration)
+    before = {f"before/{name}": array for name, array in step.arrays().items()}
+    mine = slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
+    told = []
+    for number in range(STEPS):
+        whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
+        told.append(step({name: each[mine] for name, each in whole.items()}).read())
+    numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in told])
+    return {**before, **step.arrays(), "told": numbers}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,132 @@
+"""What workers tell each other, over a table that threads share."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from unstall.training.distributed.collectives import PIECE_BYTES, Company, OthersLeft
+from unstall.training.distributed.heartbeat import Lifeline
+from unstall.training.distributed.process_env import Membership
+
+
+class Table:
+    """A real channel, if not one between machines."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        self.lock = threading.Lock()
+
+    def put(self, key: str, value: bytes) -> None:
+        with self.lock:
+            assert len(value) <= PIECE_BYTES
+            self.values[key] = value
+
+    def get(self, key: str) -> bytes | None:
+        with self.lock:
+            return self.values.get(key)
+
+    def forget(self, key: str) -> None:
+        with self.lock:
+            self.values.pop(key, None)
+
+
+def together(count: int, do: Callable[[Company], Any], table: Table | None = None) -> list[Any]:
+    table = table or Table()
+    companies = [Company(Membership(worker, count, "here:1"), table) for worker in range(count)]
+    with ThreadPoolExecutor(count) as pool:
+        return [done.result(20) for done in [pool.submit(do, company) for company in companies]]
+
+
+def test_one_that_is_alone_asks_nobody() -> None:
+    alone = Company(Membership())
+    assert alone.is_alone and alone.is_first
+    assert (alone.from_first(lambda: {"x": 1}), alone.at_first(b"own"), alone.all_say(3)) == ({"x": 1}, [b"own"], [3])
+
+
+def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
+    made: list[int] = []
+
+    def ask(company: Company) -> Any:
+        def make() -> dict[str, Any]:
+            made.append(company.who.worker)
+            return {"by": company.who.worker, "none": None}
+
+        return company.from_first(make)
+
+    assert together(3, ask) == [{"by": 0, "none": None}] * 3 and made == [0]
+
+
+def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None:
+    table, large = Table(), PIECE_BYTES * 2 + 7
+
+    def give(company: Company) -> Any:
+        return company.at_first(bytes([company.who.worker]) * (large if company.who.worker == 2 else company.who.worker))
+
+    first, *others = together(3, give, table)
+    assert [len(each) for each in first] == [0, 1, large] and set(first[2]) == {2} and others == [None, None]
+    assert not table.values, "large things are not kept"
+
+
+def test_questions_in_the_same_order_are_not_confused() -> None:
+    def ask(company: Company) -> Any:
+        return company.all_say(company.who.worker), company.from_first(lambda: "then"), company.all_say("x")
+
+    assert together(2, ask) == [([0, 1], "then", ["x", "x"])] * 2
+
+
+def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None:
+    table, beats = Table(), []
+    waiting = Company(Membership(1, 2, "here:1"), table, lambda: beats.append(1))
+    leaving = Company(Membership(0, 2, "here:1"), table)
+    threading.Timer(0.1, leaving.say_left).start()
+    with pytest.raises(OthersLeft, match="worker 0"):
+        waiting.from_first(lambda: None)
+    assert len(beats) > 1
+
+
+def test_others_part_when_the_first_has_saved() -> None:
+    done: list[str] = []
+
+    def part(company: Company) -> None:
+        if company.is_first:
+            time.sleep(0.1)
+            done.append("saved")
+        company.part()
+        done.append("parted")
+
+    together(3, part)
+    assert done == ["saved", "parted", "parted", "parted"]
+
+
+def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
+    ours, theirs = socket.socketpair()
+    first = Company(Membership(0, 2, "here:1"), Table(), lifeline=Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start())
+    ended: list[float] = []
+
+    def end() -> None:  # the kernel closes the connections of a process that ends
+        ended.append(time.monotonic())
+        theirs.close()
+
+    threading.Timer(0.4, end).start()
+    first.part()
+    first.leave_last(20.0)
+    assert ended, "it left before the other"
+
+
+def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        lifeline = Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start()
+        Company(Membership(0, 2, "here:1"), Table(), lifeline=lifeline).leave_last(0.1)
+        assert not lifeline.wait_until_all_are_gone(0.0)
+
+
+def test_one_that_is_lost_is_not_waited_for_without_end() -> None:
+    Company(Membership(1, 2, "here:1"), Table()).part(most_s=0.1)
