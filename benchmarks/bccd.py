@@ -29,7 +29,7 @@ from unstall.config.settings import Settings, as_plain, changed
 
 VARIANT = "retinanet_resnet50_fpn"
 IMAGE_PX = (384, 512)  # 0.8 of the stored ones, so both resize alike, and without a border
-MOST_BOXES = 40
+MAX_BOXES = 40
 RECIPE = Settings(
     model=VARIANT, optimizer="adamw", rate=2e-4, batch_size=8, epochs=100, warm_up_steps=200, schedule="cosine",
     weight_decay=1e-4, clip_norm=10.0, precision="bfloat16",
@@ -58,9 +58,7 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
-    settings = Settings(
-        batch_size=1, height_px=height, width_px=width, most_boxes=MOST_BOXES, for_training=False, input_threads=1
-    )
+    settings = Settings(batch_size=1, height_px=height, width_px=width, most_boxes=MAX_BOXES, for_training=False, input_threads=1)
     with Pipeline(chosen, settings).batches() as stream:
         columns = [(each.images.copy(), each.boxes.copy(), each.classes.copy(), each.mask.copy()) for each in stream]
     images, boxes, classes, mask = (np.concatenate(column) for column in zip(*columns, strict=True))

@@ -38,7 +38,7 @@ from unstall.data.synthetic.shapes import Shapes
 # name, width, height, share of --images
 SETS = (("JPEG 640×480", 640, 480, 1.0), ("JPEG 1920×1080", 1920, 1080, 0.25), ("PNG 640×480", 640, 480, 0.25))
 BOXES_AN_IMAGE = 10
-LEAST_RATIO, MOST_S, MOST_GIB = 0.8, 60.0, 4.0
+MIN_RATIO, MAX_S, MAX_GIB = 0.8, 60.0, 4.0
 
 
 # --- images ---
@@ -179,14 +179,14 @@ def show(images: list[dict[str, Any]], boxes: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(title=f"checking against pure decoding, {len(os.sched_getaffinity(0))} cores")
-    for name in ("set", "images", "decoding, images/s", "checking, images/s", f"ratio (needed {LEAST_RATIO})", "by CPU time"):
+    for name in ("set", "images", "decoding, images/s", "checking, images/s", f"ratio (needed {MIN_RATIO})", "by CPU time"):
         table.add_column(name, justify="left" if name == "set" else "right")
     for row in images:
         decoding, checking = f"{row['decoding_images_per_s']:,.0f}", f"{row['checking_images_per_s']:,.0f}"
         table.add_row(row["set"], f"{row['images']:,}", decoding, checking, f"{row['ratio']:.2f}", f"{row['cpu_ratio']:.2f}")
     Console().print(table)
     table = Table(title="a COCO file checked without images, start of the interpreter included")
-    for name in ("boxes", "file", f"seconds (at most {MOST_S:.0f})", f"peak memory (at most {MOST_GIB:.0f} GiB)"):
+    for name in ("boxes", "file", f"seconds (at most {MAX_S:.0f})", f"peak memory (at most {MAX_GIB:.0f} GiB)"):
         table.add_column(name, justify="right")
     for row in boxes:
         table.add_row(f"{row['boxes']:,}", f"{row['file_mb']:,.0f} MB", f"{row['seconds']:.1f}", f"{row['peak_gib']:.2f} GiB")

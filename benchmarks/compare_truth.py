@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-LEAST_RUNS, MOST_RUNS = 3, 7
+MIN_RUNS, MAX_RUNS = 3, 7
 KNOWN, KNOWN_BYTES = 0.05, 8 * 2**20  # of an amount, or of any: known better than that it need not be
 OF_NINE_IN_TEN = 1.645  # standard errors, on either side
 OF_A_MEDIAN = 1.25  # times the standard error of a mean
@@ -30,7 +30,7 @@ class Truth:
 
 def truth_of(without: Sequence[float], with_it: Sequence[float]) -> Truth | None:
     """By the peaks of runs; None where they are too few."""
-    if min(len(without), len(with_it)) < LEAST_RUNS:
+    if min(len(without), len(with_it)) < MIN_RUNS:
         return None
     by = statistics.median(with_it) - statistics.median(without)
     return Truth(by, math.hypot(_unsure(without), _unsure(with_it)), (len(without), len(with_it)))
@@ -44,7 +44,7 @@ def measured_truth(without: Callable[[int], float | None], with_it: Callable[[in
     """Each gives the peak of one more run, by its number from 1 on; None where nothing more is to be run."""
     peaks: tuple[list[float], list[float]] = ([], [])
     found: Truth | None = None
-    for number in range(1, MOST_RUNS + 1):
+    for number in range(1, MAX_RUNS + 1):
         for own, measure in zip(peaks, (without, with_it), strict=True):
             peak = measure(number)
             own.extend([peak] if peak is not None else [])

@@ -24,10 +24,10 @@ TUN = Path("/dev/net/tun")
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 NETWORK = "10.77.0"
 MTU = 32_000  # few and large packets: each passes through Python
-MOST_PACKET = 65_536
+MAX_PACKET = 65_536
 
 
-class NotPermitted(Exception):
+class AccessDeniedError(Exception):
     """What is missing, in words."""
 
 
@@ -113,13 +113,13 @@ class Hosts:
 
 def refuse_unless_permitted() -> None:
     if os.geteuid() != 0:
-        raise NotPermitted("Network namespaces need root.")
+        raise AccessDeniedError("Network namespaces need root.")
     if not TUN.exists():
-        raise NotPermitted(f"{TUN} is not there: the kernel has no TUN, or the container is not given it.")
+        raise AccessDeniedError(f"{TUN} is not there: the kernel has no TUN, or the container is not given it.")
     try:
         _ip("netns", "list")
     except (OSError, subprocess.CalledProcessError) as error:
-        raise NotPermitted(f"`ip netns` cannot be used ({error}). Install: apt install iproute2") from None
+        raise AccessDeniedError(f"`ip netns` cannot be used ({error}). Install: apt install iproute2") from None
 
 
 def _ip(*arguments: str, check: bool = True) -> None:
@@ -128,7 +128,7 @@ def _ip(*arguments: str, check: bool = True) -> None:
 
 def _read(descriptor: int) -> bytes:
     try:
-        return os.read(descriptor, MOST_PACKET)
+        return os.read(descriptor, MAX_PACKET)
     except OSError:
         return b""
 

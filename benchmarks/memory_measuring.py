@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.memory_cases import CLASSES, Case, Search
 
 STEPS = 3
-MOST_S = 600.0  # of one process: several compile at once
+MAX_S = 600.0  # of one process: several compile at once
 TIMED_STEPS = 20
 ERROR = 0.05  # that the plan keeps free: `unstall.planning.memory.planner.ERRORS`
 FOUND_SHARE = 0.9  # of the largest batch that fits: so much must be found
@@ -140,11 +140,11 @@ def inner(case: Case, environment: dict[str, str], timed_steps: int = 0) -> dict
 def _asked(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=MOST_S, env={**os.environ, **environment},
+            command, capture_output=True, text=True, check=False, timeout=MAX_S, env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return {"error": f"took longer than {MOST_S:.0f} s"}
+        return {"error": f"took longer than {MAX_S:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if lines:
         told: dict[str, Any] = json.loads(lines[-1])

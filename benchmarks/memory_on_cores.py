@@ -21,7 +21,7 @@ from benchmarks import written
 from benchmarks.memory_cases import CLASSES, Case
 
 OUT = Path("benchmarks/results/memory_on_cores.json")
-MOST_S = 400.0
+MAX_S = 400.0
 GIB = 2**30
 CASES = (
     Case("ssd_tiny", 192, 32, 32, "float32"),
@@ -63,11 +63,11 @@ def asked(case: Case, backend: str, phase: str) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [sys.executable, "-c", f"from benchmarks.memory_on_cores import inner; inner({question!r})"],
-            capture_output=True, text=True, check=False, timeout=MOST_S,
+            capture_output=True, text=True, check=False, timeout=MAX_S,
             env={**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return {"error": f"took longer than {MOST_S:.0f} s"}
+        return {"error": f"took longer than {MAX_S:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     told: dict[str, Any] = json.loads(lines[-1]) if lines else {"error": done.stderr[-500:]}
     return told

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-MOST_TRIALS = 25
+MAX_TRIALS = 25
 LIGHTNING_MARGIN = 0.05  # that `binsearch` takes off what it found
 YOLO_SIZES = (1, 2, 4, 8, 16)
 YOLO_SHARE = 0.6
@@ -39,14 +39,14 @@ class Trials:
 
 def lightning_power(trials: Trials) -> int:
     batch = 2
-    while trials.done < MOST_TRIALS and trials.fits(batch):
+    while trials.done < MAX_TRIALS and trials.fits(batch):
         batch *= 2
     return batch // 2
 
 
 def lightning_binsearch(trials: Trials) -> int:
     low, high, batch = 1, None, 2
-    while trials.done < MOST_TRIALS:
+    while trials.done < MAX_TRIALS:
         if trials.fits(batch):
             low = batch
             if high is not None and high - low <= 1:

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks import written
 
 STEP_MS = (5, 50)
-MOST_TRIES = 12  # to find a model whose step takes about so long
+MAX_TRIES = 12  # to find a model whose step takes about so long
 ENVIRONMENT = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1"}
 SEGMENTS = 240  # of one fit, with the probe on and off by turns
 SEGMENT_S = 0.1
@@ -142,7 +142,7 @@ def _median_interval(values: list[float]) -> tuple[float, float]:
 def _calibrated(keras: Any, np: Any, step_ms: int) -> tuple[Any, Any, int]:
     """A dense model whose step takes about so long on this machine, its input, and the steps of one fit."""
     width, took_ms = 128, 0.0
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         model, data = _dense(keras, np, width)
         model.fit(data(), steps_per_epoch=5, epochs=1, verbose=0)
         many = max(60, int(600 / max(1.0, took_ms)))

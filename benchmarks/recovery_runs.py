@@ -30,12 +30,12 @@ SUPERVISE = """
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(quiet=True)))
+sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(quiet=True)))
 """
 CHECKPOINT_EVERY_STEPS = 5
-MOST_STEPS_AWAY = 14  # from one fault to the next
+MAX_STEPS_AWAY = 14  # from one fault to the next
 LONGEST_S = 600.0  # that anything is waited for
 DISK_MIB = 48  # of the checkpoints
 LOOK_S = 0.02
@@ -230,7 +230,7 @@ def _is_some_steps_on(supervised: Supervised, chance: random.Random) -> bool:
     """Waits for a random moment, some steps after the first of the newest worker; False: it never came."""
     if _wait(supervised, lambda: supervised.step() >= 0) is None:
         return False
-    at = supervised.step() + chance.randrange(1, MOST_STEPS_AWAY)
+    at = supervised.step() + chance.randrange(1, MAX_STEPS_AWAY)
     if _wait(supervised, lambda: supervised.step() >= at) is None:
         return False
     time.sleep(chance.random() * 0.2)

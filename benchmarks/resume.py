@@ -36,7 +36,7 @@ from unstall.journal.run_folder import RunFolder
 BACKENDS = ("tensorflow", "jax", "torch")
 PLACES = ("processor", "card", "card-as-it-comes")
 TIMES = ("learn_s", "wait_s", "score_s")  # columns of the history that no two runs have in common
-MOST_LIFE_S = 600.0
+MAX_LIFE_S = 600.0
 TINY = Settings(
     shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,
     optimizer="adamw", rate=2e-3, average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=5, input_threads=1,
@@ -73,14 +73,14 @@ def live(
     with (run.path / "output.txt").open("ab") as output:
         worker = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **quiet})
     journal = Tail(run.journal_path("inside", worker.pid))
-    while worker.poll() is None and time.monotonic() - began < MOST_LIFE_S:
+    while worker.poll() is None and time.monotonic() - began < MAX_LIFE_S:
         if from_step is None:
             from_step = next((event.from_step for event in journal.read() if isinstance(event, TrainingBegan)), None)
         elif at_step is not None and from_step + steps_done(run, worker.pid) >= at_step:
             worker.send_signal(by)
             break
         time.sleep(0.002)
-    code = worker.wait(timeout=MOST_LIFE_S)
+    code = worker.wait(timeout=MAX_LIFE_S)
     return Life(from_step or 0, code, time.monotonic() - began)
 
 

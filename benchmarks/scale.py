@@ -26,7 +26,7 @@ import psutil
 from benchmarks import written
 
 SETTLES_S = 6.0
-MOST_TO_NAME_S = 90.0
+MAX_TO_NAME_S = 90.0
 
 
 def measure(size: int, kind: str, seconds: float, writers: int, rates: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def follow(process: psutil.Process, folder: Path, told: Path, seconds: float) ->
     aside.replace(folder / "stop")
     before = cpu_s(process)
     while not (told.exists() and told.read_text().endswith("}\n")):
-        if time.monotonic() - stopped_at > MOST_TO_NAME_S or not process.is_running():
+        if time.monotonic() - stopped_at > MAX_TO_NAME_S or not process.is_running():
             return {"cpu_cores": used, "named_after_s": None, "named": [], "rss_mib": process.memory_info().rss / 2**20}
         time.sleep(0.05)
     named_at = time.monotonic()

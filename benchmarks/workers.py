@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import written
-from benchmarks.hosts import Hosts, NotPermitted
+from benchmarks.hosts import AccessDeniedError, Hosts
 from unstall.journal.events import Event, OthersLost, PlanMade, RunStarted, StepsEnded, TrainingBegan, WorkerFaltered
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import FolderTail, Journal
@@ -320,7 +320,7 @@ def main() -> int:
             if done < count:
                 seed = wishes.seed + 1000 * hosts + done
                 measure(range(done, count), hosts, wishes.kinds.split(","), seed, wishes.seconds_each, keep)
-    except NotPermitted as error:
+    except AccessDeniedError as error:
         print(f"Not permitted here: {error}", file=sys.stderr)
         return 2
     show(results)

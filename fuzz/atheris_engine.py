@@ -14,7 +14,7 @@ def escaped(token: bytes) -> str:
 
 
 def main() -> None:
-    from fuzz.run import FOUND, LONGEST_S, MOST_BYTES, MOST_MIB
+    from fuzz.run import FOUND, LONGEST_S, MAX_BYTES, MAX_MIB
 
     name, inputs, place = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     with atheris.instrument_imports(include=["unstall", "yaml", "json"]):
@@ -31,7 +31,7 @@ def main() -> None:
     def one(data: bytes) -> None:
         driver.one(data, folder)
 
-    options = [f"-runs={inputs}", f"-max_len={MOST_BYTES}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MOST_MIB}", "-seed=1"]
+    options = [f"-runs={inputs}", f"-max_len={MAX_BYTES}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MAX_MIB}", "-seed=1"]
     options += [f"-dict={place / 'tokens'}", f"-artifact_prefix={FOUND}/", "-verbosity=0", "-print_final_stats=1"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], one)
     atheris.Fuzz()

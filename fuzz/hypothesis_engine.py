@@ -17,14 +17,14 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-MOST_EDITS = 3
+MAX_EDITS = 3
 INPUTS_OF_A_ROUND = 5_000
 
 
 def inputs_of(driver: Any) -> st.SearchStrategy[bytes]:
     piece = st.sampled_from(driver.TOKENS) | st.binary(max_size=8)
     edit = st.tuples(st.integers(0, 1 << 16), st.integers(0, 12), piece, st.integers(1, 3))
-    whole = st.tuples(st.sampled_from(driver.SEEDS), st.lists(edit, max_size=MOST_EDITS)).map(_edited)
+    whole = st.tuples(st.sampled_from(driver.SEEDS), st.lists(edit, max_size=MAX_EDITS)).map(_edited)
     return whole | st.lists(piece, max_size=40).map(b"".join)
 
 
@@ -38,11 +38,11 @@ def _edited(drawn: tuple[bytes, list[tuple[int, int, bytes, int]]]) -> bytes:
 
 
 def main() -> None:
-    from fuzz.run import FOUND, LONGEST_S, MOST_BYTES, MOST_MIB
+    from fuzz.run import FOUND, LONGEST_S, MAX_BYTES, MAX_MIB
 
     name, wanted, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     driver = importlib.import_module(f"fuzz.drivers.{name}")
-    resource.setrlimit(resource.RLIMIT_AS, (2 * MOST_MIB << 20, 2 * MOST_MIB << 20))
+    resource.setrlimit(resource.RLIMIT_AS, (2 * MAX_MIB << 20, 2 * MAX_MIB << 20))
     signal.signal(signal.SIGALRM, _too_long)
     counted = 0
 
@@ -51,9 +51,9 @@ def main() -> None:
         counted += 1
         signal.alarm(LONGEST_S)
         try:
-            driver.one(data[:MOST_BYTES], folder)
+            driver.one(data[:MAX_BYTES], folder)
         except BaseException:
-            (FOUND / f"crash-{hashlib.sha1(data).hexdigest()}").write_bytes(data[:MOST_BYTES])
+            (FOUND / f"crash-{hashlib.sha1(data).hexdigest()}").write_bytes(data[:MAX_BYTES])
             raise
         finally:
             signal.alarm(0)

@@ -8,7 +8,7 @@ from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
 from unstall.data.formats import format_module
 
-MOST_MESSAGE = 2_000  # characters: a message never repeats a whole file
+MAX_MESSAGE = 2_000  # characters: a message never repeats a whole file
 
 
 def lay_out(folder: Path, usual: dict[str, bytes], changed: str, data: bytes) -> None:
@@ -52,4 +52,4 @@ def assert_whole(data: DataSet) -> None:
 
 
 def said(message: str) -> None:
-    assert 0 < len(message) <= MOST_MESSAGE, len(message)
+    assert 0 < len(message) <= MAX_MESSAGE, len(message)

@@ -26,8 +26,8 @@ from fuzz import drivers
 
 FOUND = Path(__file__).parent / "found"
 LONGEST_S = 10
-MOST_MIB = 2048
-MOST_BYTES = 4096  # of an input
+MAX_MIB = 2048
+MAX_BYTES = 4096  # of an input
 ENGINES = ("atheris", "hypothesis")
 
 
@@ -82,7 +82,7 @@ def keep(row: dict[str, Any], path: Path) -> None:
     earlier = written.kept(path)
     others = [other for other in earlier.get("runs", []) if (other["parser"], other["engine"]) != (row["parser"], row["engine"])]
     rows = sorted([*others, row], key=lambda other: (other["parser"], other["engine"]))
-    written.write(path, {"limits": {"seconds": LONGEST_S, "mib": MOST_MIB}, "runs": rows}, earlier)
+    written.write(path, {"limits": {"seconds": LONGEST_S, "mib": MAX_MIB}, "runs": rows}, earlier)
 
 
 def main() -> int:

@@ -100,10 +100,10 @@ def test_a_cause_examines_a_journal(name: str) -> None:
 
 @pytest.mark.parametrize("name", crew_cause_names())
 def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
-    examine = cause_module(name).examine_crew
-    assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_crew takes one argument, the crew."
+    examine = cause_module(name).examine_workers
+    assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
-    assert "examine_crew" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."
+    assert "examine_workers" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."
 
 
 @pytest.mark.parametrize("name", CAUSES)

@@ -35,9 +35,9 @@ STARTS_ALONE = [
     "unstall.board.autostart",
     *(module_name(typed) for typed in all_commands()),
 ]
-MOST_LINES = 400
-MOST_FUNCTION_LINES = 60
-MOST_CATCH_ALLS = 3
+MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_CATCH_ALLS = 3
 # What runs inside the watched program, and what may be imported there at module level.
 INSIDE = [
     *SOURCE.glob("probe/**/*.py"),
@@ -303,13 +303,13 @@ def test_files_and_functions_are_short() -> None:
     for path in python_files():
         text = path.read_text(encoding="utf-8")
         name = path.relative_to(ROOT)
-        if (count := len(text.splitlines())) > MOST_LINES:
-            long.append(f"{name}: {count} lines, at most {MOST_LINES}")
+        if (count := len(text.splitlines())) > MAX_LINES:
+            long.append(f"{name}: {count} lines, at most {MAX_LINES}")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 count = (node.end_lineno or node.lineno) - node.lineno + 1
-                if count > MOST_FUNCTION_LINES:
-                    long.append(f"{name}:{node.lineno} {node.name}: {count} lines, at most {MOST_FUNCTION_LINES}")
+                if count > MAX_FUNCTION_LINES:
+                    long.append(f"{name}:{node.lineno} {node.name}: {count} lines, at most {MAX_FUNCTION_LINES}")
     assert not long, "Divide these:\n" + "\n".join(long)
 
 
@@ -325,6 +325,6 @@ def test_few_places_catch_everything_and_each_says_why() -> None:
             if isinstance(node, ast.ExceptHandler) and catches_all(node):
                 places.append(f"{path.relative_to(ROOT)}:{node.lineno}: {lines[node.lineno - 1].strip()}")
     shown = "\n".join(places)
-    assert len(places) <= MOST_CATCH_ALLS, f"{len(places)} places catch everything, at most {MOST_CATCH_ALLS}:\n{shown}"
+    assert len(places) <= MAX_CATCH_ALLS, f"{len(places)} places catch everything, at most {MAX_CATCH_ALLS}:\n{shown}"
     silent = [place for place in places if "#" not in place]
     assert not silent, "Say in a comment on the line why everything is caught:\n" + "\n".join(silent)

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 from fuzz.reading import said
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.reader import read
 
 _TENSOR = (
@@ -46,5 +46,5 @@ def one(data: bytes, folder: Path) -> None:
         try:
             for tensor in read(folder / name).tensors.values():
                 assert tensor.read().shape == tensor.shape
-        except WrongInput as error:
+        except InvalidInputError as error:
             said(str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.reading import said
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.cloud import machines
 from unstall.training.distributed import engines
 
@@ -28,10 +28,10 @@ def one(data: bytes, folder: Path) -> None:
         (folder / name).write_bytes(data)
         try:
             assert machines.table(str(folder / name)).machines
-        except WrongInput as error:
+        except InvalidInputError as error:
             said(str(error))
     try:
         (found,) = engines.memberships({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
         assert 0 <= found.worker < found.workers
-    except WrongInput as error:
+    except InvalidInputError as error:
         said(str(error))

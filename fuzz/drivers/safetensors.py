@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.reading import said
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.description import described
 from unstall.detectors.weights.reader import read
 
@@ -38,5 +38,5 @@ def one(data: bytes, folder: Path) -> None:
         for tensor in read(folder / "a.safetensors").tensors.values():
             assert tensor.read().shape == tensor.shape
         described(folder / "a.safetensors")
-    except WrongInput as error:
+    except InvalidInputError as error:
         said(str(error))

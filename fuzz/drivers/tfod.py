@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.reading import said
 from fuzz.tokens import PROTOTEXT
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io.reader import as_text
 from unstall.tfod.config import of_text
 from unstall.tfod.conversion import of_config, report_text, settings_text
@@ -81,7 +81,7 @@ def one(data: bytes, folder: Path) -> None:
     try:
         root = of_text(as_text(data), "pipeline.config")
         found = of_config(root, Given())
-    except WrongInput as error:
+    except InvalidInputError as error:
         said(str(error))
         return
     assert all(row.to or row.why for row in found.rows)

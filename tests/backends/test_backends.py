@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from unstall import backends
-from unstall.base.errors import NotInstalled, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError
 
 PROGRAM = """
 import os, sys
 from unstall import backends
 from unstall.backends.startup import start
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 class Speaks:
     def find_spec(self, name, path=None, target=None):
@@ -31,7 +31,7 @@ import keras
 print(keras.backend.backend(), backends.choose(), backends.choose({name!r}))
 try:
     backends.choose({other!r})
-except WrongInput as error:
+except InvalidInputError as error:
     print(error)
 """
 
@@ -53,14 +53,14 @@ def test_keras_starts_without_remarks_on_the_backend_that_was_chosen_and_on_no_o
 
 
 def test_a_backend_that_there_is_not() -> None:
-    with pytest.raises(WrongInput, match=r"There is no backend 'mxnet'. Expected one of: tensorflow, jax, torch"):
+    with pytest.raises(InvalidInputError, match=r"There is no backend 'mxnet'. Expected one of: tensorflow, jax, torch"):
         backends.choose("mxnet")
 
 
 def test_the_environment_decides_where_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "keras", raising=False)
     monkeypatch.setenv("KERAS_BACKEND", "openvino")
-    with pytest.raises(WrongInput, match="KERAS_BACKEND: expected one of"):
+    with pytest.raises(InvalidInputError, match="KERAS_BACKEND: expected one of"):
         backends.choose()
 
 
@@ -68,9 +68,9 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkey
     monkeypatch.delitem(sys.modules, "keras", raising=False)
     monkeypatch.setenv("KERAS_BACKEND", "")
     monkeypatch.setattr(sys, "meta_path", [])  # nothing can be found
-    with pytest.raises(NotInstalled, match="pip install 'unstall\\[jax\\]'"):
+    with pytest.raises(MissingDependencyError, match="pip install 'unstall\\[jax\\]'"):
         backends.choose("jax")
-    with pytest.raises(NotInstalled, match="none is installed"):
+    with pytest.raises(MissingDependencyError, match="none is installed"):
         backends.choose()
 
 

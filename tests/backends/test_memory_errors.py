@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unstall.backends.memory_errors import is_out_of_memory, kinds
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 
 class OutOfMemoryError(RuntimeError):
@@ -53,7 +53,7 @@ def test_one_that_another_was_raised_from() -> None:
     [
         ValueError("shapes do not match"),
         OSError(errno.ENOSPC, "No space left on device"),
-        WrongInput("'out of memory.jpg' cannot be read"),
+        InvalidInputError("'out of memory.jpg' cannot be read"),
         KeyError("memory"),
     ],
 )

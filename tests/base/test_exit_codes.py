@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from unstall.base import errors
-from unstall.base.exit_codes import Ending
+from unstall.base.exit_codes import ExitCode
 
 
 def test_no_ending_is_the_exit_code_of_an_error() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.UnstallError)]
     assert len(kinds) > 1
-    assert not {kind.exit_code for kind in kinds} & {int(ending) for ending in Ending}
+    assert not {kind.exit_code for kind in kinds} & {int(ending) for ending in ExitCode}
 
 
 def test_an_ending_has_a_title_for_people() -> None:
-    assert [ending.title for ending in Ending] == [
+    assert [ending.title for ending in ExitCode] == [
         "done", "interrupted", "out of memory", "not finite", "diverged", "others lost", "address taken",
         "not kept",
     ]  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unstall.base import registry
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDERS = {"cause": "causes", "remedy": "remedies", "check": "preflight", "problem": "problems"}
@@ -33,5 +33,5 @@ def test_a_page_is_that_of_the_docs_and_its_plain_form_names_its_kind(name: str)
 
 
 def test_a_name_that_is_like_no_other_is_refused_with_where_they_are_listed() -> None:
-    with pytest.raises(WrongInput, match=r"There is no cause, remedy, check or problem 'zzz'\. `unstall causes` lists"):
+    with pytest.raises(InvalidInputError, match=r"There is no cause, remedy, check or problem 'zzz'\. `unstall causes` lists"):
         registry.page("zzz")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.board.access import Answer, Door, chosen_token, is_own_name
 
 TOKEN = "a-token-of-enough-letters"
@@ -60,5 +60,5 @@ def test_away_from_loopback_a_token_is_made_and_never_twice_the_same() -> None:
 
 @pytest.mark.parametrize("token", ["short", "with spaces and so on", "", "a" * 500, "newline-in-a-token\n"])
 def test_a_token_that_is_easy_to_guess_or_odd_is_refused(token: str) -> None:
-    with pytest.raises(WrongInput, match="--token: expected 16 to 200 letters"):
+    with pytest.raises(InvalidInputError, match="--token: expected 16 to 200 letters"):
         chosen_token("127.0.0.1", token)

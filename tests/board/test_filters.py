@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unstall.base.errors import NoSuchRun, WrongInput
+from unstall.base.errors import InvalidInputError, RunNotFoundError
 from unstall.board.filters import STATES, Wanted, is_good, is_script, last_good, moment
 from unstall.cli.runs import STATES as OFFERED
 
@@ -69,11 +69,11 @@ def test_the_last_good_run_of_a_script_is_the_newest_one() -> None:
 
 
 def test_where_none_went_well_it_is_said_which_ones_there_are() -> None:
-    with pytest.raises(NoSuchRun, match=r"No run of 'train.py' has gone well: 1 of them, the last 'bad' failed"):
+    with pytest.raises(RunNotFoundError, match=r"No run of 'train.py' has gone well: 1 of them, the last 'bad' failed"):
         last_good([row("bad", "failed")], "train.py", {}, lambda _: True)
-    with pytest.raises(NoSuchRun, match=r"There is no run of 'none.py'"):
+    with pytest.raises(RunNotFoundError, match=r"There is no run of 'none.py'"):
         last_good([row()], "none.py", {}, lambda _: True)
-    with pytest.raises(NoSuchRun, match=r"its training steps were seen, and its loss was finite"):
+    with pytest.raises(RunNotFoundError, match=r"its training steps were seen, and its loss was finite"):
         last_good([row()], "train.py", {}, lambda _: False)
 
 
@@ -88,5 +88,5 @@ def test_a_day_begins_at_midnight() -> None:
 
 @pytest.mark.parametrize("given", ["", "yesterday", "3", "-2d", "2026-02-30", "2026-13-01", "1y", "nan d", "9" * 400 + "d"])
 def test_what_is_no_age_is_refused(given: str) -> None:
-    with pytest.raises(WrongInput, match="--older-than: expected an age like 30m"):
+    with pytest.raises(InvalidInputError, match="--older-than: expected an age like 30m"):
         moment(given, "--older-than")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.board.run_folders import Written, finished, stuck, training
-from unstall.board.follower import MOST_FOLLOWED, Follower
+from unstall.board.follower import MAX_FOLLOWED, Follower
 from unstall.board.rows import Reader, read_row
 from unstall.journal.events import ProcessEnded, StallEnded, VerdictReached
 from unstall.report.story.report import read_whole
@@ -79,7 +79,7 @@ def test_a_verdict_that_was_reached_once_on_a_run_that_moves_is_not_shown(tmp_pa
 
 
 def test_only_so_many_runs_are_held_in_memory(tmp_path: Path, follower: Follower) -> None:
-    runs = [finished(tmp_path, f"run-{number}") for number in range(MOST_FOLLOWED + 2)]
+    runs = [finished(tmp_path, f"run-{number}") for number in range(MAX_FOLLOWED + 2)]
     pages = [follower.follow(run, read_row(run))[0] for run in runs]
     assert follower.follow(runs[-1], read_row(runs[-1]))[0] is pages[-1]
     assert follower.follow(runs[0], read_row(runs[0]))[0] is not pages[0]

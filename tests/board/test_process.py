@@ -19,7 +19,7 @@ import pytest
 from tests.board.run_folders import finished
 from tests.programs import UNSTALL, write
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.board import autostart, process
 from unstall.board.launcher import Wanted, serve
 from unstall.journal import run_folder
@@ -118,7 +118,7 @@ def test_a_port_that_is_taken_is_an_error_and_of_the_usual_ones_the_next_is_take
     ],
 )
 def test_what_cannot_be_is_named(wanted: Wanted, words: str, folder: Path) -> None:
-    with pytest.raises(WrongInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         serve(folder, wanted, lambda board, is_new: pytest.fail("it serves"))
 
 
@@ -158,7 +158,7 @@ def test_a_run_starts_its_board_which_outlives_it_and_a_training_finds_it_again(
     status, page = get(address, f"/run/{path}")
     assert status == 200 and "exit code 3" in page
     trained = a_run({"at": 12, "exit": 77})
-    worker = SUPERVISE.replace("Wishes()", "Wishes(board=True)")
+    worker = SUPERVISE.replace("RunOptions()", "RunOptions(board=True)")
     again = subprocess.run(
         [sys.executable, "-c", worker, str(trained.path)], capture_output=True, text=True, check=True, timeout=60
     )

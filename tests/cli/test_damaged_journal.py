@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from tests.board.run_folders import GONE, Written, finished
 from unstall import cli
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.board.rows import read_row
 from unstall.journal.events import StepsEnded
 from unstall.journal.run_folder import RunFolder
@@ -86,5 +86,5 @@ def test_a_run_of_which_nothing_is_left_cannot_be_compared(run: RunFolder, tmp_p
     (run.path / WATCHER).write_bytes(RUBBISH)
     as_json = tmp_path / "compared.json"
     done = CliRunner().invoke(cli.group, ["compare", "--quick", str(run.path), str(run.path), "--json", str(as_json)])
-    assert isinstance(done.exception, WrongInput) and "nothing in its journal could be read" in str(done.exception)
+    assert isinstance(done.exception, InvalidInputError) and "nothing in its journal could be read" in str(done.exception)
     assert not as_json.exists()

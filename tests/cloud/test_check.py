@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_cli import call
 from tests.cloud.google import ACCOUNT, Google, google
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.cloud import bucket_access, check, quotas
 
 
@@ -78,7 +78,7 @@ def test_by_which_quota_a_machine_is_counted(machine_type: str, is_spot: bool, m
 
 
 def test_what_is_no_bucket_is_refused() -> None:
-    with pytest.raises(WrongInput, match="--bucket: expected gs://BUCKET"):
+    with pytest.raises(InvalidInputError, match="--bucket: expected gs://BUCKET"):
         bucket_access.tried("/data")
 
 
@@ -130,5 +130,5 @@ def test_whoever_signed_in_is_found_where_gcloud_is_told_to_keep_it(tmp_path: Pa
 
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
-    with pytest.raises(WrongInput, match="has the variable NOT_SET, which is not set"):
+    with pytest.raises(InvalidInputError, match="has the variable NOT_SET, which is not set"):
         bucket_access.tried("gs://$NOT_SET/runs")

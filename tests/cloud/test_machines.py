@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.cloud import machines
 
 ROW = {"vcpus": 4, "memory_gib": 16, "card": "l4", "cards": 1, "accelerator": "NVIDIA_L4", "per_hour": 0.7, "per_hour_spot": None}
@@ -70,17 +70,17 @@ def test_a_table_of_ones_own_in_json_and_in_toml(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_named_by_machine_and_field(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(WrongInput, match=re.escape(said)):
+    with pytest.raises(InvalidInputError, match=re.escape(said)):
         machines.table(written(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.toml", "= 1"), ("a.json", "[]"), ("a.json", "\udcff")])
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(WrongInput, match="expected"):
+    with pytest.raises(InvalidInputError, match="expected"):
         machines.table(str(tmp_path / name))
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"Cannot read the table of machines .*: No such file"):
+    with pytest.raises(InvalidInputError, match=r"Cannot read the table of machines .*: No such file"):
         machines.table(str(tmp_path / "absent.json"))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.cli.test_cli import as_json, call
 from tests.cloud.google import Google, google
 from unstall import cli
-from unstall.base.errors import NotPermitted, WrongInput
+from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.cloud import job, kubeflow, machines, vertex
 from unstall.cloud.job import Job
 from unstall.config import arguments
@@ -87,7 +87,7 @@ def test_settings_are_read_again_as_they_were(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["data", "weights", "labels", "validation"])
 def test_what_lies_on_this_machine_is_refused_with_how_to_copy_it(name: str) -> None:
     with pytest.raises(
-        WrongInput, match=f"--{name}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'"
+        InvalidInputError, match=f"--{name}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'"
     ):
         arguments.refuse_local_paths({name: "/home/me/coco"})
     arguments.refuse_local_paths({name: "gs://bucket/coco", "cache_folder": "/scratch"})
@@ -143,7 +143,7 @@ def test_mistakes_are_refused_before_anything_is_loaded_or_sent(options: list[st
 def test_workers_that_machines_cannot_share_evenly_are_refused() -> None:
     assert job.machines_for(16, 8) == 2 and job.machines_for(3, 0) == 3
     with pytest.raises(
-        WrongInput, match=r"workers: 9 cannot be shared evenly by machines of 8 cards. Expected one of 1, 2, .* 10"
+        InvalidInputError, match=r"workers: 9 cannot be shared evenly by machines of 8 cards. Expected one of 1, 2, .* 10"
     ):
         job.machines_for(9, 8)
 
@@ -196,7 +196,7 @@ def test_machines_of_several_cards_are_told_how_many_workers_they_have() -> None
 
 def test_an_accelerator_that_vertex_does_not_have_is_refused() -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
-    with pytest.raises(WrongInput, match=r"--accelerator: expected one of .*NVIDIA_L4.* Received: 'NVIDIA_L5'"):
+    with pytest.raises(InvalidInputError, match=r"--accelerator: expected one of .*NVIDIA_L4.* Received: 'NVIDIA_L5'"):
         vertex.custom_job(a_job(machine=job.machine_of("z9", machines.table(), "NVIDIA_L5", 1)))
 
 
@@ -226,7 +226,8 @@ def test_a_dry_run_sends_nothing(here: Google) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "said"), [(403, NotPermitted, "Vertex AI refuses"), (404, WrongInput, "does not take the job")]
+    ("status", "error", "said"),
+    [(403, AccessDeniedError, "Vertex AI refuses"), (404, InvalidInputError, "does not take the job")],
 )
 def test_what_the_service_refuses_is_told_as_what_it_is(here: Google, status: int, error: type[Exception], said: str) -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
@@ -288,7 +289,7 @@ def test_kubeflow_needs_no_project_and_the_file_is_for_kubectl(tmp_path: Path) -
 def test_a_job_of_vertex_that_could_not_run_is_refused(changed: dict[str, str], said: str) -> None:
     usual = {"name": "first", "region": "us-central1", "out": "gs://bucket/runs/first"}
     job.refuse_unfit("vertex", usual)
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         job.refuse_unfit("vertex", {**usual, **changed})
 
 

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.aliases import CALLED_ELSEWHERE
 from unstall.config.options import ByGroups, given, setting_options
@@ -65,7 +65,7 @@ def test_what_is_typed_becomes_a_value(arguments: tuple[str, ...], values: dict[
     ],
 )
 def test_what_is_of_no_such_kind_is_refused(arguments: tuple[str, ...], words: str) -> None:
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         typed(*arguments)
     assert words in str(refused.value)
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.recipes import RECIPES, recipe_of
 from unstall.detectors import variants
 
@@ -17,7 +17,7 @@ def test_every_variant_has_one_and_nothing_else_has() -> None:
 
 
 def test_what_has_none_is_refused_with_those_there_are() -> None:
-    with pytest.raises(WrongInput, match=r"no recipe for 'yolo'.*retinanet_tiny"):
+    with pytest.raises(InvalidInputError, match=r"no recipe for 'yolo'.*retinanet_tiny"):
         recipe_of("yolo")
 
 

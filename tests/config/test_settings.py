@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings, as_json, as_plain, changed, from_plain, names
 
 
@@ -31,7 +31,7 @@ from unstall.config.settings import Settings, as_json, as_plain, changed, from_p
     ],
 )
 def test_a_wrong_setting_is_refused_with_what_was_expected(values: dict[str, object], words: str) -> None:
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         from_plain(values, "run.toml: ")
     assert str(refused.value).startswith("run.toml: ")
     assert words in str(refused.value)
@@ -48,7 +48,7 @@ def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> N
     before = Settings()
     try:
         after = changed(before, {name: value})
-    except WrongInput:
+    except InvalidInputError:
         return
     assert changed(after, {name: as_plain(before)[name]}) == before
 
@@ -57,9 +57,11 @@ def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> N
 
 
 def test_a_batch_that_workers_cannot_share_is_refused_with_the_nearest_that_they_can() -> None:
-    with pytest.raises(WrongInput, match=r"batch_size: expected a multiple of workers \(4\).* Nearest: 8 or 12\. Received: 10"):
+    with pytest.raises(
+        InvalidInputError, match=r"batch_size: expected a multiple of workers \(4\).* Nearest: 8 or 12\. Received: 10"
+    ):
         Settings(batch_size=10, workers=4)
-    with pytest.raises(WrongInput, match=r"Nearest: 4\. Received: 2"):
+    with pytest.raises(InvalidInputError, match=r"Nearest: 4\. Received: 2"):
         Settings(batch_size=2, workers=4)
 
 
@@ -67,7 +69,9 @@ def test_a_micro_batch_is_of_one_worker() -> None:
     settings = Settings(batch_size=16, workers=2, micro_batch=4)
     assert (settings.batch_share, settings.at_once, settings.micro_batches) == (8, 4, 2)
     assert Settings(batch_size=16, workers=4, micro_batch=8).micro_batches == 1, "its share is less than what fits"
-    with pytest.raises(WrongInput, match=r"micro_batch: expected a divisor of batch_size / workers \(16 / 2 = 8\)\. Received: 3"):
+    with pytest.raises(
+        InvalidInputError, match=r"micro_batch: expected a divisor of batch_size / workers \(16 / 2 = 8\)\. Received: 3"
+    ):
         Settings(batch_size=16, workers=2, micro_batch=3)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
 from unstall.config.recipes import RECIPES
 from unstall.config.settings import Settings
@@ -68,7 +68,7 @@ def test_with_fewer_epochs_the_rate_drops_earlier_unless_it_is_said_when() -> No
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, object], words: str) -> None:
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         resolve(options)
     assert words in str(refused.value)
 
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, o
 def test_what_is_wrong_in_a_file_is_refused_with_its_line(text: str, line: int, words: str, tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text(text)
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         resolve({}, str(path))
     assert str(refused.value).startswith(f"{path}:{line}: {words}")
 
@@ -116,7 +116,7 @@ def test_a_run_that_goes_on_may_be_extended_but_not_become_another() -> None:
     before = Settings(model="retinanet_tiny", epochs=3)
     assert going_on(before, {"epochs": 9, "model": "retinanet_tiny"}) == Settings(model="retinanet_tiny", epochs=9)
     for other in ({"model": "ssd_tiny"}, {"seed": 4}, {"batch_size": 8}, {"optimizer": "adamw"}, {"data": "/elsewhere"}):
-        with pytest.raises(WrongInput, match="a run that goes on keeps its"):
+        with pytest.raises(InvalidInputError, match="a run that goes on keeps its"):
             going_on(before, other)
 
 
@@ -136,7 +136,7 @@ def test_the_help_of_augment_names_every_one_there_is() -> None:
 
 @pytest.mark.parametrize(("place", "named"), [("gs://$NOT_SET_HERE/set", "NOT_SET_HERE"), ("gs:///set", "names no bucket")])
 def test_a_bucket_that_cannot_be_one_is_refused_at_once(place: str, named: str) -> None:
-    with pytest.raises(WrongInput, match=named):
+    with pytest.raises(InvalidInputError, match=named):
         resolve({"data": place})
 
 
@@ -148,5 +148,5 @@ def test_several_workers_run_on_jax_where_nobody_said_otherwise(monkeypatch: pyt
     monkeypatch.delenv("KERAS_BACKEND", raising=False)
     assert resolve({"workers": 2}).settings.backend == "jax" and resolve({}).settings.backend == "auto"
     assert going_on(Settings(), {"workers": 2}).backend == "jax"
-    with pytest.raises(WrongInput, match="backend: expected jax for 2 workers"):
+    with pytest.raises(InvalidInputError, match="backend: expected jax for 2 workers"):
         resolve({"workers": 2, "backend": "torch"})

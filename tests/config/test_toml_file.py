@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 
 
@@ -59,7 +59,7 @@ def test_a_name_in_a_table_has_the_line_that_it_stands_in(text: str, line: int, 
 )
 def test_a_mistake_is_named_by_file_and_line(text: str, line: int, words: str, tmp_path: Path) -> None:
     path = file_of(tmp_path, text)
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         toml_file.read(path)
     assert str(refused.value).startswith(f"{path}:{line}: ")
     assert words in str(refused.value)
@@ -70,10 +70,10 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         (tmp_path / "absent.toml", "No such file"),
         (tmp_path, "Is a directory"),
     ):
-        with pytest.raises(WrongInput, match=words):
+        with pytest.raises(InvalidInputError, match=words):
             toml_file.read(path)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(WrongInput, match="UTF-8"):
+    with pytest.raises(InvalidInputError, match="UTF-8"):
         toml_file.read(tmp_path / "binary.toml")
 
 

@@ -35,8 +35,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
 REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
-MOST_S = 560
-TIMEOUT = pytest.mark.timeout(2 * MOST_S)  # that of its own and of the backend that it is compared with
+MAX_S = 560
+TIMEOUT = pytest.mark.timeout(2 * MAX_S)  # that of its own and of the backend that it is compared with
 QUICK_TO_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"  # it runs but a few steps
 CLOSE = 1e-4  # of the largest value of a tensor, in float32
 CLOSE_BFLOAT16 = 0.1  # of a loss: eight bits of precision, through a whole network
@@ -130,9 +130,7 @@ def measure(backend: str, subjects: dict[Subject, Path]) -> str:
     asides = {path: path.with_suffix(f".{os.getpid()}.npz") for path in subjects.values()}
     wanted = [[each.variant, each.changes, str(asides[path])] for each, path in subjects.items()]
     command = [sys.executable, "-m", "tests.detectors.measurement", json.dumps(wanted)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MAX_S, env=environment(backend), cwd=ROOT)
     for path, aside in asides.items():
         if aside.exists():
             aside.replace(path)

@@ -23,7 +23,7 @@ from unstall.detectors.layers.sampling import Sample
 
 SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96), classes=3)
 ALL = 10**6  # more samples than there are anchors and regions: nothing is left to chance
-MOST_BOXES = 4
+MAX_BOXES = 4
 
 
 @cache
@@ -37,8 +37,8 @@ def images(batch: int, settings: FasterRCNNSettings = SMALL, seed: int = 0) -> n
 
 
 def targets(*of_images: list[tuple[float, float, float, float, int]]) -> Targets:
-    boxes = np.zeros((len(of_images), MOST_BOXES, 4), "float32")
-    classes = np.full((len(of_images), MOST_BOXES), -1, "int32")
+    boxes = np.zeros((len(of_images), MAX_BOXES, 4), "float32")
+    classes = np.full((len(of_images), MAX_BOXES), -1, "int32")
     for image, rows in enumerate(of_images):
         for number, (*corners, of_class) in enumerate(rows):
             boxes[image, number], classes[image, number] = corners, of_class

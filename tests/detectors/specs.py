@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.detectors.conformance import MOST_S, ROOT, environment
+from tests.detectors.conformance import MAX_S, ROOT, environment
 
 
 def assert_holds(backend: str, *specs: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, specs)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=MOST_S, env=environment(backend), cwd=ROOT
+        command, capture_output=True, text=True, check=False, timeout=MAX_S, env=environment(backend), cwd=ROOT
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]

@@ -17,7 +17,7 @@ from tests.detectors import ssd_in_torch as plain
 from tests.detectors.gradients import differentiated
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import batch, set_weights
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors import build
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
@@ -152,7 +152,7 @@ def test_wrong_settings_are_refused_by_name() -> None:
 def refused(message: str, variant: str, **changes: Any) -> None:
     try:
         build(variant, **changes)
-    except WrongInput as error:
+    except InvalidInputError as error:
         assert message in str(error), str(error)
     else:
         raise AssertionError(f"{variant} took {changes}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors import families, family_of, pages, variants
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,9 @@ def test_a_variant_belongs_to_one_family() -> None:
 
 
 def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
-    with pytest.raises(WrongInput, match=r"no detector 'retinanet_resnet50'.*Did you mean 'retinanet_resnet50_fpn'") as refused:
+    with pytest.raises(
+        InvalidInputError, match=r"no detector 'retinanet_resnet50'.*Did you mean 'retinanet_resnet50_fpn'"
+    ) as refused:
         family_of("retinanet_resnet50")
     assert "retinanet_tiny" in str(refused.value)
 
@@ -61,19 +63,19 @@ WRONG = {
 PROGRAM = """
 import json, sys
 from unstall.detectors import settings_of
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 for name, values in {wrong!r}.items():
     for value in values:
         try:
             settings_of("retinanet_resnet50_fpn_v2", **{{name: value}})
-        except WrongInput as refused:
+        except InvalidInputError as refused:
             assert str(refused).startswith(name + ": expected ") and "Received: " in str(refused), refused
         else:
             raise AssertionError(f"{{name}}={{value!r}} was taken")
 try:
     settings_of("retinanet_tiny", focal_gama=1.0)
-except WrongInput as refused:
+except InvalidInputError as refused:
     assert "no setting 'focal_gama'. Did you mean 'focal_gamma'?" in str(refused), refused
 else:
     raise AssertionError("a wrong setting was taken")

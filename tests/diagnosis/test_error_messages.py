@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.diagnosis.error_messages import MOST_LETTERS, innermost, named_places
+from unstall.diagnosis.error_messages import MAX_LETTERS, innermost, named_places
 from unstall.diagnosis.fatal_error import user_line
 from unstall.journal.events import ErrorRaised
 
@@ -39,7 +39,7 @@ def test_a_plain_message_is_left_as_it_is() -> None:
     assert innermost("shop.errors.NoStock", "item 7: none left").line == "NoStock: item 7: none left"
     assert innermost("ValueError", "in user code:").line == "ValueError: in user code:"
     assert innermost("OSError", "could not read: see below\nsecond line").message == "could not read: see below"
-    assert len(innermost("ValueError", "x" * 5000).message) == MOST_LETTERS + 1
+    assert len(innermost("ValueError", "x" * 5000).message) == MAX_LETTERS + 1
 
 
 def test_the_line_that_a_quoted_traceback_names() -> None:

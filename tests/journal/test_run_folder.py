@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.errors import NoSuchRun, WrongInput
+from unstall.base.errors import InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings, as_plain, from_plain
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
@@ -30,14 +30,14 @@ def test_settings_of_a_run_that_was_begun_when_workers_were_threads_are_still_re
 
 
 def test_a_folder_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"is no run of `unstall train`: settings\.json"):
+    with pytest.raises(InvalidInputError, match=r"is no run of `unstall train`: settings\.json"):
         RunFolder(tmp_path).read_settings()
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
 def test_broken_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "settings.json").write_text(text)
-    with pytest.raises(WrongInput, match=r"settings\.json': expected"):
+    with pytest.raises(InvalidInputError, match=r"settings\.json': expected"):
         RunFolder(tmp_path).read_settings()
 
 
@@ -59,7 +59,7 @@ def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_sa
 ) -> None:
     """`gs://$BUCKET/runs` of a variable that is not set; inside a program nothing may be raised for it."""
     monkeypatch.setenv("UNSTALL_HOME", place)
-    with pytest.raises(WrongInput, match=f"UNSTALL_HOME: expected a folder, .* Received: '{place}'"):
+    with pytest.raises(InvalidInputError, match=f"UNSTALL_HOME: expected a folder, .* Received: '{place}'"):
         run_folder.home()
     made = run_folder.create("train").path
     assert made.is_relative_to(tempfile.gettempdir())
@@ -72,7 +72,7 @@ def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_sa
 def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(count: int, told: str, own_home: Path) -> None:
     for number in range(count):
         (own_home / f"2026-{number}").mkdir(parents=True)
-    with pytest.raises(NoSuchRun, match=told):
+    with pytest.raises(RunNotFoundError, match=told):
         run_folder.find("2026")
 
 
@@ -84,7 +84,7 @@ def test_a_run_folder_in_the_working_folder_is_found_by_its_name_alone(
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path)
     assert run_folder.find("r1").path == tmp_path / "r1"
-    with pytest.raises(NoSuchRun):
+    with pytest.raises(RunNotFoundError):
         run_folder.find("other")
     (own_home / "r1").mkdir(parents=True)
     (own_home / "r1" / "events-watcher-1.jsonl").write_text("")

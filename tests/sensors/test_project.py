@@ -85,11 +85,11 @@ def test_a_script_that_is_no_python_of_today_is_kept_as_it_is(tmp_path: Path) ->
 
 
 def test_more_than_there_is_room_for_is_counted(tmp_path: Path) -> None:
-    count = project.MOST_FILES + 20
+    count = project.MAX_FILES + 20
     files = {f"part{number}.py": "" for number in range(count)}
     imports = "\n".join(f"import part{number}" for number in range(count))
     sources = read(written(tmp_path, {**files, "train.py": imports}))
-    assert len(sources.files) == project.MOST_FILES and sources.left_out == count + 1 - project.MOST_FILES
+    assert len(sources.files) == project.MAX_FILES and sources.left_out == count + 1 - project.MAX_FILES
 
 
 def test_a_file_that_is_too_large_is_left_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.storage.conftest import Place
 from tests.storage.proxy import EXPIRED_AMAZON, EXPIRED_GOOGLE
-from unstall.base.errors import BucketFailed, NoSuchBucket
+from unstall.base.errors import BucketError, BucketNotFoundError
 from unstall.cloud import bucket_access
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_file import PART_BYTES
@@ -96,10 +96,10 @@ def test_a_server_that_stays_away_is_given_up_by_name_and_others_are_told_at_onc
     path.write_bytes(b"whole")
     hurry()
     fault = google.proxy.fault(kind="status", status=503)
-    with pytest.raises(BucketFailed, match=rf"{path} cannot be read: the server is not available \(HTTP 503\); tried \d+ times"):
+    with pytest.raises(BucketError, match=rf"{path} cannot be read: the server is not available \(HTTP 503\); tried \d+ times"):
         path.read_bytes()
     asked = fault.met
-    with pytest.raises(BucketFailed, match="cannot be listed"):
+    with pytest.raises(BucketError, match="cannot be listed"):
         list(google.path("other").iterdir())
     assert fault.met == asked
 
@@ -111,7 +111,7 @@ def test_silence_ends_by_itself_before_and_within_an_answer(google: Place, kind:
     hurry()
     google.proxy.fault(kind=kind)
     began = time.monotonic()
-    with pytest.raises(BucketFailed, match=f"{path} cannot be read: the server falls silent"):
+    with pytest.raises(BucketError, match=f"{path} cannot be read: the server falls silent"):
         path.read_bytes()
     assert time.monotonic() - began < 60  # the proxy would be silent for longer
 
@@ -126,7 +126,7 @@ def test_a_slow_link_is_no_failure(google: Place) -> None:
 def test_expired_credentials_are_said_at_once(place: Place) -> None:
     body, status = (EXPIRED_GOOGLE, 401) if place.scheme == "gs" else (EXPIRED_AMAZON, 400)
     fault = place.proxy.fault(kind="status", status=status, body=body)
-    with pytest.raises(BucketFailed, match=rf"{place.url}/a.bin cannot be read: the credentials .*expired.* Sign in: "):
+    with pytest.raises(BucketError, match=rf"{place.url}/a.bin cannot be read: the credentials .*expired.* Sign in: "):
         place.path("a.bin").read_bytes()
     assert fault.met == 1
 
@@ -135,7 +135,7 @@ def test_access_that_is_denied_is_said_at_once_with_the_bucket(place: Place) -> 
     said = {"error": {"code": 403, "message": "no storage.objects.create access"}}
     body = json.dumps(said).encode() if place.scheme == "gs" else b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
     fault = place.proxy.fault(kind="status", status=403, body=body)
-    with pytest.raises(BucketFailed, match=rf"cannot be written: access is denied .* the bucket '{place.name}'"):
+    with pytest.raises(BucketError, match=rf"cannot be written: access is denied .* the bucket '{place.name}'"):
         place.path("a.bin").write_bytes(b"x")
     assert fault.met == 1
 
@@ -177,7 +177,7 @@ def test_nothing_can_be_written_to_a_bucket_that_is_not_there(place: Place) -> N
     from unstall.storage import located
 
     nowhere = f"{place.scheme}://no-such-bucket-{place.name}/x"
-    with pytest.raises(NoSuchBucket, match=f"{nowhere} cannot be written: there is no such bucket"):
+    with pytest.raises(BucketNotFoundError, match=f"{nowhere} cannot be written: there is no such bucket"):
         located(nowhere).write_bytes(b"x")
 
 
@@ -186,7 +186,7 @@ def test_a_bucket_that_is_not_there_is_no_empty_one(place: Place) -> None:
 
     nowhere = f"{place.scheme}://no-such-bucket-{place.name}"
     for ask in (lambda: located(f"{nowhere}/x").exists(), lambda: list(located(f"{nowhere}/runs").iterdir())):
-        with pytest.raises(NoSuchBucket, match=f"{nowhere} cannot be read: there is no such bucket"):
+        with pytest.raises(BucketNotFoundError, match=f"{nowhere} cannot be read: there is no such bucket"):
             ask()
     assert not place.path("x").exists(), "one that is empty"
     place.path("y").write_bytes(b"1")

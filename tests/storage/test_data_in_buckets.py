@@ -12,7 +12,7 @@ from tests.cli.test_cli import call
 from tests.data.dataset_files import picture, put
 from tests.planning.preflight.contexts import context
 from tests.storage.conftest import Place
-from unstall.base.errors import BucketFailed, WrongInput
+from unstall.base.errors import BucketError, InvalidInputError
 from unstall.data import formats
 from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
@@ -105,14 +105,14 @@ def test_a_bucket_that_goes_away_ends_the_batches_with_its_name_and_no_example_i
     pipeline = Pipeline(formats.read(in_bucket(google, on_disk["coco"])), Settings(batch_size=4, height_px=64, width_px=64))
     hurry()
     google.proxy.fault(kind="status", status=503, part_of_path="sets")
-    with pytest.raises(BucketFailed, match=rf"{google.url}/sets/coco/.* cannot be read: the server is not available"):
+    with pytest.raises(BucketError, match=rf"{google.url}/sets/coco/.* cannot be read: the server is not available"):
         list(pipeline.batches())
     assert len(pipeline.skipped) == 0
 
 
 def test_what_is_not_there_is_said(amazon: Place) -> None:
     amazon.path("other/x").write_bytes(b"x")
-    with pytest.raises(WrongInput, match=f"'{amazon.url}/coco' is not there"):
+    with pytest.raises(InvalidInputError, match=f"'{amazon.url}/coco' is not there"):
         formats.read(f"{amazon.url}/coco")
 
 

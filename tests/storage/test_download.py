@@ -13,11 +13,11 @@ from tests.diagnosis.builders import T0
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, write, written_worker
 from tests.storage.conftest import Place
 from tests.storage.test_runs_in_buckets import checkpoint
-from unstall.base.errors import NoSuchRun
+from unstall.base.errors import RunNotFoundError
 from unstall.board.launcher import feed
 from unstall.diagnosis.workers.blocker import Holding
 from unstall.diagnosis.workers.follower import follow_bucket
-from unstall.diagnosis.workers.members import Crew
+from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import found_runs
 from unstall.journal import run_folder
 from unstall.journal.events import ProcessEnded, VerdictReached
@@ -120,7 +120,7 @@ def test_runs_of_all_machines_are_listed_and_found_where_they_are_kept_in_a_buck
     monkeypatch.setenv("UNSTALL_HOME", f"{google.url}/runs")
     assert run_folder.find("last").name == "2026-01-02-second"
     assert run_folder.find("2026-01-01").read_settings() == {"model": "ssd_tiny"}
-    with pytest.raises(NoSuchRun, match=f"Latest runs in {google.url}/runs: 2026-01-01-first, 2026-01-02-second"):
+    with pytest.raises(RunNotFoundError, match=f"Latest runs in {google.url}/runs: 2026-01-01-first, 2026-01-02-second"):
         run_folder.find("none")
     assert [row["run"] for row in as_json("runs")["runs"]] == ["2026-01-01-first", "2026-01-02-second"]
 
@@ -165,7 +165,7 @@ def test_a_run_that_was_taken_over_is_no_copy_for_whoever_was_about_to_bring_it(
 
 
 def test_where_no_run_lies_that_is_said(google: Place) -> None:
-    with pytest.raises(NoSuchRun, match=f"There is no run at {google.url}/none"):
+    with pytest.raises(RunNotFoundError, match=f"There is no run at {google.url}/none"):
         found_runs([f"{google.url}/none"])
 
 
@@ -191,7 +191,7 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
         said.append(text)
         amazon.proxy.heal()
 
-    def tell(crew_told: Crew, holding: Holding) -> None:
+    def tell(crew_told: RunGroup, holding: Holding) -> None:
         told.append(holding)
         for run in crew:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.storage.conftest import Place
 from tests.tfod.configs import SSD, written
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -37,7 +37,7 @@ def test_all_of_it_in_a_bucket(google: Place, tmp_path: Path) -> None:
     values, _ = toml_file.read(write(found, out)["out"])
     assert values["data"] == f"{google.url}/tf/data.record"
     assert (values["labels"], values["epochs"]) == (f"{google.url}/tf/label_map.pbtxt", 4)
-    with pytest.raises(WrongInput, match=f"'{out}/unstall.toml' is there already, and is not overwritten"):
+    with pytest.raises(InvalidInputError, match=f"'{out}/unstall.toml' is there already, and is not overwritten"):
         refuse_existing(out)
 
 

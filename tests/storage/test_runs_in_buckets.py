@@ -16,7 +16,7 @@ import pytest
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, written_worker
 from tests.storage.conftest import Place
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
-from unstall.base.errors import BucketFailed, NoSuchRun, WrongInput
+from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings
 from unstall.diagnosis.findings import diagnose_crew
 from unstall.diagnosis.workers.members import put_together
@@ -78,7 +78,7 @@ def test_without_its_manifest_there_is_no_checkpoint(google: Place, tmp_path: Pa
     checkpoint(tmp_path, 20)
     google.proxy.fault(kind="status", status=503, method="POST")
     monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "0.5")
-    with pytest.raises(BucketFailed, match=r"step-000000020/.* cannot be written: the server is not available"):
+    with pytest.raises(BucketError, match=r"step-000000020/.* cannot be written: the server is not available"):
         kept.keep()
     google.proxy.heal()
     monkeypatch.delenv("UNSTALL_STORAGE_PATIENCE_S")
@@ -119,7 +119,7 @@ def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Pl
     checkpoint(tmp_path / "theirs", 10, b"theirs")
     checkpoint(tmp_path / "ours", 10, b"ours")
     theirs.keep()
-    with pytest.raises(BucketFailed, match="another process meanwhile: is the run trained on two machines"):
+    with pytest.raises(BucketError, match="another process meanwhile: is the run trained on two machines"):
         ours.keep()
 
 
@@ -274,7 +274,7 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
     with said.open("wb") as errors:  # a file: the process that goes on trying would hold a pipe open
         done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=60, check=False)
     text = said.read_text()
-    assert done.returncode == BucketFailed.exit_code, text
+    assert done.returncode == BucketError.exit_code, text
     assert f"waiting until everything is in {target_of(amazon)}" in text
     assert f"not everything is in {target_of(amazon)} yet" in text and str(run.path) in text
 
@@ -301,7 +301,7 @@ def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
     assert begin(settings, None, out, {}).bucket == out
     assert holds_run(out)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
-    with pytest.raises(WrongInput, match=f"'{out}' holds a run already. Go on with it: unstall train --resume {out}"):
+    with pytest.raises(InvalidInputError, match=f"'{out}' holds a run already. Go on with it: unstall train --resume {out}"):
         begin(settings, None, out, {})
 
 
@@ -313,7 +313,7 @@ def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: 
 
 def test_where_no_run_is_that_is_said(amazon: Place) -> None:
     amazon.path("x").write_bytes(b"x")
-    with pytest.raises(NoSuchRun, match=f"no run at {amazon.url}/runs/none"):
+    with pytest.raises(RunNotFoundError, match=f"no run at {amazon.url}/runs/none"):
         fetched_run(f"{amazon.url}/runs/none")
 
 
@@ -347,5 +347,5 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
 def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:
     """A run that was watched, say: two runs in one place would be read as one."""
     google.path("runs/first/journal/events-inside-7.jsonl/000000000000000").write_bytes(b"{}\n")
-    with pytest.raises(WrongInput, match="--out: expected a folder that is empty or not there yet"):
+    with pytest.raises(InvalidInputError, match="--out: expected a folder that is empty or not there yet"):
         begin(Settings(), None, f"{google.url}/runs/first", {})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.storage import emulators
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.storage import is_bucket, located
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.urls import spelled_out
@@ -44,7 +44,7 @@ def test_a_path_in_a_bucket_is_taken_apart_and_together_like_any_path(text: str)
     ],
 )
 def test_a_variable_that_is_not_set_is_refused_by_its_name(text: str, named: str) -> None:
-    with pytest.raises(WrongInput, match=f"variable {named}, which is not set"):
+    with pytest.raises(InvalidInputError, match=f"variable {named}, which is not set"):
         located(text)
 
 
@@ -61,14 +61,14 @@ def test_a_file_that_is_really_called_so_is_no_variable(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("text", ["gs:///data", "s3://", "gs://"])
 def test_a_bucket_without_a_name_is_refused(text: str) -> None:
-    with pytest.raises(WrongInput, match="names no bucket"):
+    with pytest.raises(InvalidInputError, match="names no bucket"):
         located(text)
 
 
 def test_other_schemes_and_odd_names_are_refused() -> None:
-    with pytest.raises(WrongInput, match=r"Received: https://"):
+    with pytest.raises(InvalidInputError, match=r"Received: https://"):
         located("https://example.com/data")
-    with pytest.raises(WrongInput, match="bucket's name"):
+    with pytest.raises(InvalidInputError, match="bucket's name"):
         located("gs://two words/data")
 
 
@@ -86,8 +86,8 @@ def test_a_path_on_a_disk_loads_no_library_of_buckets() -> None:
 def test_a_missing_package_is_named_with_what_installs_it() -> None:
     program = (
         "import importlib.util as u; found = u.find_spec; u.find_spec = lambda name, *a: None if name == 'gcsfs' else found(name, *a)\n"
-        "from unstall.storage import located\nfrom unstall.base.errors import NotInstalled\n"
-        "try:\n    located('gs://bucket/x').exists()\nexcept NotInstalled as error:\n    print(error)"
+        "from unstall.storage import located\nfrom unstall.base.errors import MissingDependencyError\n"
+        "try:\n    located('gs://bucket/x').exists()\nexcept MissingDependencyError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'unstall[gcs]'" in done.stdout
@@ -108,5 +108,5 @@ def test_a_place_in_a_bucket_has_one_name_however_it_was_written(monkeypatch: py
     assert spelled_out("gs://$BUCKET/runs/") == "gs://photos/runs"
     assert spelled_out("$BUCKET/runs") == "$BUCKET/runs" and spelled_out(None) is None
     monkeypatch.delenv("BUCKET")
-    with pytest.raises(WrongInput, match="BUCKET, which is not set"):
+    with pytest.raises(InvalidInputError, match="BUCKET, which is not set"):
         spelled_out("gs://$BUCKET/runs")

@@ -43,7 +43,7 @@ def test_an_event_that_the_timeline_cannot_take_costs_the_page_and_nothing_else(
 def test_a_disk_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = watched(tmp_path, *TRAINING)
     diagnosis = watch.examine()
-    monkeypatch.setattr(report_writer, "MOST_S", 0.3)
+    monkeypatch.setattr(report_writer, "MAX_S", 0.3)
     os.mkfifo(watch.run.report_path)  # nobody reads it: to open it for writing takes for ever
     assert write_report(watch, diagnosis) is None
     os.close(os.open(watch.run.report_path, os.O_RDONLY | os.O_NONBLOCK))

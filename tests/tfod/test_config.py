@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import parsed
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.tfod import config
 
 
@@ -61,25 +61,25 @@ def test_flags(written: str) -> None:
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(written: str, said: str) -> None:
-    with pytest.raises(WrongInput) as caught:
+    with pytest.raises(InvalidInputError) as caught:
         parsed(written).node("train").whole("batch", 1, 1, 64)
     assert said in str(caught.value)
 
 
 def test_files_that_are_no_config(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="cannot be read"):
         config.read(tmp_path / "none.config")
-    with pytest.raises(WrongInput, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="cannot be read"):
         config.read(tmp_path)
     large = tmp_path / "large.config"
     large.write_bytes(b"a: 1\n" * 300_000)
-    with pytest.raises(WrongInput, match=r"Larger than 1,048,576 bytes.*Expected a pipeline.config"):
+    with pytest.raises(InvalidInputError, match=r"Larger than 1,048,576 bytes.*Expected a pipeline.config"):
         config.read(large)
     many = tmp_path / "many.config"
     many.write_bytes(b"a: 1\n" * 20_000)
-    with pytest.raises(WrongInput, match="20,000 fields"):
+    with pytest.raises(InvalidInputError, match="20,000 fields"):
         config.read(many)
     broken = tmp_path / "broken.config"
     broken.write_text("model {\n ssd {\n", encoding="utf-8")
-    with pytest.raises(WrongInput, match=r"broken.config:2: The block 'ssd' is never closed"):
+    with pytest.raises(InvalidInputError, match=r"broken.config:2: The block 'ssd' is never closed"):
         config.read(broken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, parsed, row_of, written
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.tfod.models import RESNETS, chosen
 
 LITE, VGG = "ssdlite320_mobilenet_v3_large", "ssd300_vgg16"
@@ -86,7 +86,7 @@ def test_masks_and_r_fcn_are_said_to_be_left_out() -> None:
     ],
 )
 def test_other_meta_architectures_are_refused_with_the_nearest(model: str, said: str) -> None:
-    with pytest.raises(WrongInput) as caught:
+    with pytest.raises(InvalidInputError) as caught:
         converted(written(model))
     assert said in str(caught.value)
     assert not model or "The nearest is retinanet_resnet50_fpn_v2" in str(caught.value)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.sources import resolve
 from unstall.tfod.config import leaves, read
 from unstall.tfod.conversion import Converted, convert, write
@@ -36,7 +36,7 @@ def all_converted() -> dict[str, Converted | str]:
     for path in CONFIGS:
         try:
             found[path.name] = convert(path, given)
-        except WrongInput as refused:
+        except InvalidInputError as refused:
             found[path.name] = str(refused)
     return found
 

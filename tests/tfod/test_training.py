@@ -21,7 +21,7 @@ from pathlib import Path
 from unstall.detectors import settings_of
 from unstall.config.sources import resolve
 from unstall.training.loop import builders as preparing
-from unstall.training.step.step.keras_fit import fed
+from unstall.training.step.keras_fit import fed
 from unstall.training.loop.datasets import lessons
 from unstall.training.step.step.step import Step
 

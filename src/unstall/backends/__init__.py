@@ -7,7 +7,7 @@ import os
 import sys
 
 from unstall.backends import allocators
-from unstall.base.errors import NotInstalled, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
 
@@ -26,7 +26,7 @@ def choose(name: str | None = None, takes_card: bool = False) -> str:
     running = running_backend()
     if running is not None:
         if name not in {None, running}:
-            raise WrongInput(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
+            raise InvalidInputError(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
         return running
     chosen = preferred(name)
     os.environ["KERAS_BACKEND"] = chosen
@@ -44,18 +44,22 @@ def preferred(name: str | None = None) -> str:
     _refuse_unknown(name)
     chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")
     if not chosen:
-        raise NotInstalled("Keras needs a backend, and none is installed. Install one: pip install 'unstall[tensorflow]'")
+        raise MissingDependencyError(
+            "Keras needs a backend, and none is installed. Install one: pip install 'unstall[tensorflow]'"
+        )
     if chosen not in BACKENDS:
-        raise WrongInput(f"KERAS_BACKEND: expected one of {', '.join(BACKENDS)}. Received: '{chosen}'")
+        raise InvalidInputError(f"KERAS_BACKEND: expected one of {', '.join(BACKENDS)}. Received: '{chosen}'")
     for package in (chosen, "keras"):
         if not is_installed(package):
-            raise NotInstalled(f"The backend '{chosen}' needs the package '{package}'. Install: pip install 'unstall[{chosen}]'")
+            raise MissingDependencyError(
+                f"The backend '{chosen}' needs the package '{package}'. Install: pip install 'unstall[{chosen}]'"
+            )
     return chosen
 
 
 def _refuse_unknown(name: str | None) -> None:
     if name is not None and name not in BACKENDS:
-        raise WrongInput(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
+        raise InvalidInputError(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
 
 
 def running_backend() -> str | None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 
 from unstall.backends.packages import version_of
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
 JAX_SHARE_NAMES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the older name
@@ -57,7 +57,7 @@ def jax_share(environ: Mapping[str, str] = os.environ) -> float:
             except ValueError:
                 share = 0.0
             if not 0 < share <= 1:
-                raise WrongInput(f"{name}: expected a share of the card, above 0 and up to 1. Received: {said!r}")
+                raise InvalidInputError(f"{name}: expected a share of the card, above 0 and up to 1. Received: {said!r}")
             return share
     return JAX_SHARE
 

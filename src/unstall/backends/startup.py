@@ -38,7 +38,7 @@ def start(name: str | None = None, takes_card: bool = False) -> str:
 # Programs that were compiled once, kept: a worker that starts again after a fault is back at its steps in seconds.
 
 
-LEAST_COMPILE_S = 1.0  # what is compiled faster is compiled again
+MIN_COMPILE_S = 1.0  # what is compiled faster is compiled again
 
 
 def keep_compiled(folder: Path, backend: str) -> None:
@@ -48,4 +48,4 @@ def keep_compiled(folder: Path, backend: str) -> None:
     import jax
 
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", LEAST_COMPILE_S)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", MIN_COMPILE_S)

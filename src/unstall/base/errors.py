@@ -1,13 +1,13 @@
 """Every exception of Unstall, drawn as a tree; each carries the exit code of the command that ends with it.
 
 UnstallError            1
-├── WrongInput          2   a mistake in what was typed or in a file: what was expected and what came
-│   └── NoSuchRun       2   no run of this name or path
-├── ProcessNotThere     3   the process to look at does not exist, or is no process of ours to see
-├── NotPermitted        4   the system refuses; says which permission is missing and how to give it
-├── NotInstalled        5   an optional package is missing; says the command that installs it
-└── BucketFailed        6   a bucket cannot be reached, read or written; says which, what of it, and why
-    └── NoSuchBucket    6   there is none of this name
+├── InvalidInputError          2   a mistake in what was typed or in a file: what was expected and what came
+│   └── RunNotFoundError       2   no run of this name or path
+├── ProcessNotFoundError     3   the process to look at does not exist, or is no process of ours to see
+├── AccessDeniedError        4   the system refuses; says which permission is missing and how to give it
+├── MissingDependencyError        5   an optional package is missing; says the command that installs it
+└── BucketError        6   a bucket cannot be reached, read or written; says which, what of it, and why
+    └── BucketNotFoundError    6   there is none of this name
 
 `attach` and `diagnose` end with their answer:
 
@@ -30,33 +30,33 @@ class UnstallError(Exception):
     exit_code = 1
 
 
-class WrongInput(UnstallError):
+class InvalidInputError(UnstallError):
     exit_code = 2
 
 
-class NoSuchRun(WrongInput):
+class RunNotFoundError(InvalidInputError):
     pass
 
 
-class ProcessNotThere(UnstallError):
+class ProcessNotFoundError(UnstallError):
     exit_code = 3
 
 
-class NotPermitted(UnstallError):
+class AccessDeniedError(UnstallError):
     exit_code = 4
 
 
-class NotInstalled(UnstallError):
+class MissingDependencyError(UnstallError):
     exit_code = 5
 
 
-class BucketFailed(UnstallError):
+class BucketError(UnstallError):
     """No OSError: that a bucket cannot be reached is no defect of one of its files, and must not be taken for one."""
 
     exit_code = 6
 
 
-class NoSuchBucket(BucketFailed):
+class BucketNotFoundError(BucketError):
     pass
 
 

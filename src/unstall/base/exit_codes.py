@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Ending(IntEnum):
+class ExitCode(IntEnum):
     DONE = 0
     INTERRUPTED = 75  # SIGTERM or SIGINT: a checkpoint was written, and everything is in order
     OUT_OF_MEMORY = 76  # of the device, or of the host as Python noticed it
@@ -24,4 +24,4 @@ class Ending(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN, NOT_KEPT = Ending
+DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN, NOT_KEPT = ExitCode

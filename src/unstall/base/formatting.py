@@ -23,12 +23,12 @@ def data_set_holds(images: int, boxes: int, classes: int) -> str:
 # Names of classes in a line: they come from the data, may be long and hold anything.
 
 
-SHOWN, MOST_LETTERS = 8, 30
+SHOWN, MAX_LETTERS = 8, 30
 
 
 def short(name: str) -> str:
     plain = "".join(each if each.isprintable() else "·" for each in name)
-    return plain if len(plain) <= MOST_LETTERS else f"{plain[:MOST_LETTERS]}…"
+    return plain if len(plain) <= MAX_LETTERS else f"{plain[:MAX_LETTERS]}…"
 
 
 def some(classes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 PACKAGE = Path(__file__).parents[1]
 # The kind: its folder, the module that has its pages, and what it is called.
@@ -53,5 +53,5 @@ def _pages_of(name: str) -> Any:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean '{near[0]}'? That is {KINDS[known[near[0]]][2]}." if near else ""
         lists = "`unstall causes` lists the causes, `unstall data problems` the problems of data"
-        raise WrongInput(f"There is no cause, remedy, check or problem '{name}'.{hint} {lists}.")
+        raise InvalidInputError(f"There is no cause, remedy, check or problem '{name}'.{hint} {lists}.")
     return importlib.import_module(KINDS[known[name]][1])

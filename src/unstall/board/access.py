@@ -15,10 +15,10 @@ from enum import Enum
 from http.cookies import CookieError, SimpleCookie
 from typing import Protocol
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
-LEAST_LETTERS = 16  # of a token
-MOST_LETTERS = 200
+MIN_LETTERS = 16  # of a token
+MAX_LETTERS = 200
 
 
 class Answer(Enum):
@@ -83,7 +83,7 @@ def is_loopback(host: str) -> bool:
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except OSError as error:
-        raise WrongInput(f"--host: '{host}' is no address of this machine: {error.strerror}.") from None
+        raise InvalidInputError(f"--host: '{host}' is no address of this machine: {error.strerror}.") from None
     return bool(found) and all(_is_loopback_address(address) for address in found)
 
 
@@ -92,12 +92,12 @@ def chosen_token(host: str, given: str | None) -> str | None:
     if given is None:
         return None if is_loopback(host) else secrets.token_urlsafe(24)
     if (
-        not LEAST_LETTERS <= len(given) <= MOST_LETTERS
+        not MIN_LETTERS <= len(given) <= MAX_LETTERS
         or not given.isascii()
         or not given.replace("-", "").replace("_", "").isalnum()
     ):
-        raise WrongInput(
-            f"--token: expected {LEAST_LETTERS} to {MOST_LETTERS} letters, digits, - and _. Received: {len(given)} characters. "
+        raise InvalidInputError(
+            f"--token: expected {MIN_LETTERS} to {MAX_LETTERS} letters, digits, - and _. Received: {len(given)} characters. "
             "Without --token one is made."
         )
     return given

@@ -23,7 +23,7 @@ from unstall.journal.reader import JOURNAL_FILES
 from unstall.journal.run_folder import RunFolder, why_unreadable
 
 LOOK_EVERY_S = 0.8
-MOST_RUNS = 5000
+MAX_RUNS = 5000
 
 
 @dataclass
@@ -169,7 +169,7 @@ def _folders(folder: Path) -> Iterator[tuple[str, int]]:
             found = [entry for entry in entries if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)]
     except OSError:
         return
-    for entry in sorted(found, key=lambda entry: entry.name, reverse=True)[:MOST_RUNS]:
+    for entry in sorted(found, key=lambda entry: entry.name, reverse=True)[:MAX_RUNS]:
         try:
             yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
         except OSError:

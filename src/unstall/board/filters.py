@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from unstall.base.errors import NoSuchRun, WrongInput
+from unstall.base.errors import InvalidInputError, RunNotFoundError
 from unstall.board.rows import TONES, Row, script_of
 
 STATES = tuple(TONES)
@@ -83,11 +83,11 @@ def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str], has_tr
     if found is not None:
         return found
     if of_it:
-        raise NoSuchRun(
+        raise RunNotFoundError(
             f"No run of '{script}' has gone well: {len(of_it)} of them, the last '{of_it[-1]['run']}' {of_it[-1]['state']}. "
             "A good run ends with exit code 0 and no harmful verdict, its training steps were seen, and its loss was finite."
         )
-    raise NoSuchRun(
+    raise RunNotFoundError(
         f"There is no run of '{script}'. Expected a script as `unstall run` was given it, or a model of `unstall train`."
     )
 
@@ -102,4 +102,4 @@ def moment(given: str, option: str) -> float:
             return time.mktime(time.strptime(text, "%Y-%m-%d"))
         except (ValueError, OverflowError):
             pass  # a day that there is not
-    raise WrongInput(f"{option}: expected an age like 30m, 12h, 7d or 2w, or a day like 2026-11-15. Received: '{given}'")
+    raise InvalidInputError(f"{option}: expected an age like 30m, 12h, 7d or 2w, or a day like 2026-11-15. Received: '{given}'")

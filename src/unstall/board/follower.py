@@ -23,7 +23,7 @@ from unstall.report.story.report import AT_ONCE, extended, some_at_once, tell_wh
 from unstall.report.timeline import Timeline
 
 LOOK_EVERY_S = 0.8
-MOST_FOLLOWED = 8  # at once: each holds a journal and the run over time
+MAX_FOLLOWED = 8  # at once: each holds a journal and the run over time
 TURNS = (ErrorRaised, ProcessEnded, RunStarted, StallBegan, StallEnded, VerdictReached)  # after which causes are asked again
 MOVES = frozenset({"training", "running", "starting", "repaired", "slow"})
 
@@ -111,7 +111,7 @@ class Follower:
         with self._lock:
             followed = self._followed.pop(run.name, None) or Followed(run)
             self._followed[run.name] = followed
-            while len(self._followed) > MOST_FOLLOWED:
+            while len(self._followed) > MAX_FOLLOWED:
                 self._followed.popitem(last=False)
         with followed.lock:
             followed.follow(row)

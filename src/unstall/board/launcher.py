@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from unstall.base.errors import NotPermitted, UnstallError, WrongInput
+from unstall.base.errors import AccessDeniedError, InvalidInputError, UnstallError
 from unstall.board import process
 from unstall.board.access import Door, chosen_token
 from unstall.board.process import Board
@@ -44,7 +44,7 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mir
     """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
-        raise WrongInput(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
+        raise InvalidInputError(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
     with process.alone_with(folder) as is_alone:
         if not is_alone:
             return _tell_the_other(folder, wanted, tell)
@@ -67,9 +67,9 @@ def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], 
     while (board := process.find(folder)) is None and time.monotonic() < deadline:
         time.sleep(0.05)  # it has only begun
     if board is None:
-        raise WrongInput(f"A board of '{folder}' is there already, and does not answer. End it: unstall board --stop")
+        raise InvalidInputError(f"A board of '{folder}' is there already, and does not answer. End it: unstall board --stop")
     if wanted.is_special:
-        raise WrongInput(
+        raise InvalidInputError(
             f"A board of this folder is there already: {board.address()}. To have another, end it: unstall board --stop"
         )
     tell(board, False)
@@ -90,14 +90,14 @@ def _bound(wanted: Wanted, desk: Desk) -> Server:
         try:
             return Server((wanted.host, port), desk)
         except PermissionError:
-            raise NotPermitted(f"Port {port} may not be taken by you. Another one: --port {PORT}") from None
+            raise AccessDeniedError(f"Port {port} may not be taken by you. Another one: --port {PORT}") from None
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise WrongInput(f"Cannot listen at {wanted.host}, port {port}: {error.strerror}.") from None
+                raise InvalidInputError(f"Cannot listen at {wanted.host}, port {port}: {error.strerror}.") from None
     taken = (
         f"Port {wanted.port} is taken" if wanted.port is not None else f"The ports {PORT} to {PORT + PORTS_TRIED - 1} are taken"
     )
-    raise WrongInput(f"{taken} by another program. Another one: --port NUMBER; --port 0 takes any that is free.")
+    raise InvalidInputError(f"{taken} by another program. Another one: --port NUMBER; --port 0 takes any that is free.")
 
 
 def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> None:

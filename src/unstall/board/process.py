@@ -21,7 +21,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.journal import run_folder
 
 ANSWERS_WITHIN_S = 2.0
@@ -155,7 +155,7 @@ def at_hand(folder: Path) -> Board:
 def stop(folder: Path) -> Board:
     board = find(folder)
     if board is None:
-        raise WrongInput(f"There is no board of '{folder}' to be ended. Start one: unstall board {folder}")
+        raise InvalidInputError(f"There is no board of '{folder}' to be ended. Start one: unstall board {folder}")
     with contextlib.suppress(ProcessLookupError):
         os.kill(board.pid, signal.SIGTERM)
     deadline = time.monotonic() + ENDS_WITHIN_S

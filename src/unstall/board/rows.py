@@ -24,7 +24,7 @@ HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
 TAIL_BYTES = 2**18
 TOLD_WITHIN_S = 2.0  # of the last event, the story of a run that has ended is written
 SEEN_TWICE_S = 3.0  # between two diagnoses there are at least five seconds
-MOST_LETTERS = 200
+MAX_LETTERS = 200
 DAMAGED = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError)  # what odd values in a journal lead to
 # States from the most urgent; the colour that says so
 TONES = {
@@ -235,11 +235,11 @@ def _failure(story: dict[str, Any]) -> str | None:
 def _verdict(told: dict[str, Any]) -> dict[str, Any]:
     summary = " ".join(str(told.get("summary", "")).split())
     return {
-        "cause": str(told["cause"])[:MOST_LETTERS],
+        "cause": str(told["cause"])[:MAX_LETTERS],
         "certainty": told.get("certainty", ""),
         "where": told.get("where"),
         "effect": told.get("effect", ""),
-        "line": summary if len(summary) <= MOST_LETTERS else summary[: MOST_LETTERS - 1] + "…",
+        "line": summary if len(summary) <= MAX_LETTERS else summary[: MAX_LETTERS - 1] + "…",
     }
 
 

@@ -30,7 +30,7 @@ from unstall.board.rows import DAMAGED
 from unstall.journal.writer import finite
 from unstall.report.html import assets
 
-MOST_AT_ONCE = 64  # connections; a browser has a handful
+MAX_AT_ONCE = 64  # connections; a browser has a handful
 QUIET_S = 30.0  # after which a connection that says nothing is closed
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -196,7 +196,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], desk: Desk) -> None:
         self.desk = desk
-        self._room = threading.Semaphore(MOST_AT_ONCE)
+        self._room = threading.Semaphore(MAX_AT_ONCE)
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, Handler)
 

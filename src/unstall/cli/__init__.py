@@ -22,7 +22,7 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.errors import NotInstalled, UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 from unstall.base.redact.text import redact_text
 from unstall.report.terminal.story import without_codes
 from unstall.supervisor.signal_dispositions import given
@@ -76,7 +76,7 @@ class Commands(click.Group):
             near = difflib.get_close_matches(args[0], known, n=1)
             hint = f"Did you mean '{near[0]}'? " if near else ""
             called = f"{self.group_name} {args[0]}".strip()
-            raise WrongInput(f"There is no command '{called}'. {hint}Commands: {', '.join(known)}.")
+            raise InvalidInputError(f"There is no command '{called}'. {hint}Commands: {', '.join(known)}.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -103,7 +103,9 @@ def missing_packages_named(command: str, extras: str) -> Iterator[None]:
         missing = error.name or ""
         if not missing or missing.partition(".")[0] == "unstall":
             raise  # a fault of ours, not a package that is not installed
-        raise NotInstalled(f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'") from None
+        raise MissingDependencyError(
+            f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'"
+        ) from None
 
 
 # --- options that several commands have: named and explained alike wherever they are ---

@@ -19,7 +19,7 @@ from unstall.cli import json_option
 @click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")
 def command(pid: str, dump: bool, json_target: str | None) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.report import json
     from unstall.report.story.outcome import EXIT_CODES
     from unstall.report.story.threads import dump_lines
@@ -27,7 +27,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     from unstall.supervisor.attach.snapshot import attach
 
     if not pid.isdecimal():
-        raise WrongInput(f"Expected the number of a running process, as `ps` shows it. Received: '{pid}'.")
+        raise InvalidInputError(f"Expected the number of a running process, as `ps` shows it. Received: '{pid}'.")
     story = attach(int(pid))
     if json_target:
         json.write(story, json_target)

@@ -51,17 +51,17 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
 
 def _refuse_of_nothing(run: RunFolder) -> None:
     """Everything that the other run has would differ."""
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.board.rows import read_row
 
     row = read_row(run)
     why = "it has only begun" if row["state"] == "starting" else row["note"] if row["state"] == "unknown" else None
     if why:
-        raise WrongInput(f"Nothing can be compared with the run '{run.name}': {why}. Expected a run that was journalled.")
+        raise InvalidInputError(f"Nothing can be compared with the run '{run.name}': {why}. Expected a run that was journalled.")
 
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
-    from unstall.base.errors import NoSuchRun
+    from unstall.base.errors import RunNotFoundError
     from unstall.compare.last_good import last_good_like
     from unstall.journal import run_folder
 
@@ -70,7 +70,7 @@ def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
         return first, run_folder.find(run_b)
     good = last_good_like(first)
     if good is None:
-        raise NoSuchRun(
+        raise RunNotFoundError(
             f"There is no good run before '{first.name}' of the same script or settings to compare it with. "
             "Expected two runs: unstall compare A B"
         )

@@ -51,12 +51,12 @@ def _show(command_line: Sequence[str], folder: str) -> None:
 
 def _ask(command_line: Sequence[str], folder: str) -> None:
     """Returns if somebody agrees; where nobody can be asked, it is a mistake."""
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
 
     click.echo("The experiments start this program of the run again:", err=True)
     _show(command_line, folder)
     if sys.stdin is None or not sys.stdin.isatty():
-        raise WrongInput(
+        raise InvalidInputError(
             "There is nobody to ask: standard input is no terminal. Expected --yes if this command is to be started."
         )
     click.confirm("Start it?", abort=True, err=True)

@@ -21,7 +21,7 @@ from unstall.cli import json_option
 if TYPE_CHECKING:
     from unstall.diagnosis.workers.blocker import Holding
     from unstall.diagnosis.workers.follower import Roster
-    from unstall.diagnosis.workers.members import Crew
+    from unstall.diagnosis.workers.members import RunGroup
     from unstall.journal.run_folder import RunFolder
 
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 )
 @json_option("the story")
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.diagnosis.workers.reader import found_runs
     from unstall.storage import is_bucket
 
     if follow:
         if len(run) != 1 or not (is_bucket(run[0]) or Path(run[0]).is_dir()):
-            raise WrongInput(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
+            raise InvalidInputError(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
         _follow(run[0], json_target)
         return
     runs = found_runs(run or ("last",))
@@ -141,7 +141,7 @@ def _follow(folder: str, json_target: str | None) -> None:
 
     told: list[dict[str, Any]] = []
 
-    def tell(crew: Crew, holding: Holding) -> None:
+    def tell(crew: RunGroup, holding: Holding) -> None:
         told.append(tell_crew(crew, holding))
         if json_target != "-":
             answer({"crews": told[-1:], "apart": []}, json_target, _show)

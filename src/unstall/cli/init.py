@@ -25,7 +25,7 @@ from unstall.cli import Learning, json_option
 @click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
 @json_option("what was suggested")
 def command(path: str, out: str, format_name: str | None, labels: str | None, json_target: str | None) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.base.formatting import data_set_holds
     from unstall.base.progress import shown_progress
     from unstall.config import toml_file
@@ -38,13 +38,13 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
 
     json.refuse_unwritable(json_target)
     if located(out).exists():
-        raise WrongInput(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
+        raise InvalidInputError(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with shown_progress() as progress:
         data = read(path, format_name, progress, labels)
     holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
     if not data.examples or not data.classes or not data.box_count:
         look = f" `unstall data check {shlex.quote(path)}` says why." if data.findings else ""
-        raise WrongInput(f"'{path}' has {holds}: there is nothing to learn.{look}")
+        raise InvalidInputError(f"'{path}' has {holds}: there is nothing to learn.{look}")
     suggested = suggest(data, _plain_path(path), has_card=bool(DeviceSampler().sample(set())))
     if labels is not None:
         suggested.add("labels", _plain_path(labels))
@@ -75,13 +75,13 @@ def _plain_path(path: str) -> str:
 
 
 def _write(out: Path, text: str) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
 
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise WrongInput(f"Cannot write '{out}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write '{out}': {error.strerror}.") from None
 
 
 def _show(plain: dict[str, Any]) -> None:

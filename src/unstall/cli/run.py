@@ -33,7 +33,7 @@ import click
 def command(
     quiet: bool, on_stall: str, confirm: bool, board: bool, json_target: str | None, command_line: tuple[str, ...]
 ) -> None:
-    from unstall.supervisor.run.program import Wishes, supervise
+    from unstall.supervisor.run.program import RunOptions, supervise
 
-    wishes = Wishes(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
+    wishes = RunOptions(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
     sys.exit(supervise(list(command_line), wishes))

@@ -48,7 +48,7 @@ def command(
     yes: bool,
     json_target: str | None,
 ) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.board import filters
     from unstall.board.rows import read_row
     from unstall.compare.last_good import has_trained, script_path
@@ -70,13 +70,13 @@ def command(
     chosen = [(run, row) for run, row in rows if wanted.fits(row, paths.get(run.name, ""))]
     if prune:
         if wanted.is_everything and keep is None:
-            raise WrongInput(
+            raise InvalidInputError(
                 "--prune: expected which runs: --older-than 30d, --keep 20, --state failed, --script … Received: none."
             )
         return _prune(chosen, How(keep, checkpoints, dry_run, yes), json_target)
     for name, value in (("--keep", keep), ("--checkpoints", checkpoints), ("--dry-run", dry_run), ("--yes", yes)):
         if value:
-            raise WrongInput(f"{name} says how to prune. Expected --prune with it.")
+            raise InvalidInputError(f"{name} says how to prune. Expected --prune with it.")
     left_out = {"left_out": len(rows) - len(chosen)} if len(chosen) < len(rows) else {}
     listed = {"runs": [_plain(row) for _, row in chosen], **left_out}
     return answer(listed, json_target, show)
@@ -84,7 +84,7 @@ def command(
 
 def _bring_those_of_other_machines() -> None:
     """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
-    from unstall.base.errors import BucketFailed
+    from unstall.base.errors import BucketError
     from unstall.base.progress import shown_progress
     from unstall.journal import run_folder
     from unstall.storage.download import bring_home
@@ -92,7 +92,7 @@ def _bring_those_of_other_machines() -> None:
     try:
         with shown_progress() as progress:
             bring_home(progress)
-    except BucketFailed as error:
+    except BucketError as error:
         if not run_folder.list_runs():
             raise
         click.echo(f"unstall: {error} Only the runs on this disk are listed.", err=True)
@@ -139,8 +139,10 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str 
 
 def _agreed(count: int) -> None:
     """Returns if somebody says so; where nobody can be asked, it is a mistake."""
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
 
     if sys.stdin is None or not sys.stdin.isatty():
-        raise WrongInput(f"--prune would remove {count} runs, and there is nobody to ask. Expected --yes, or --dry-run to look.")
+        raise InvalidInputError(
+            f"--prune would remove {count} runs, and there is nobody to ask. Expected --yes, or --dry-run to look."
+        )
     click.confirm("Remove them?", abort=True, err=True)

@@ -34,7 +34,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.base.progress import shown_progress
     from unstall.cli import missing_packages_named
     from unstall.config.options import config_used, given
@@ -46,7 +46,7 @@ def command(
     for target in (json_target, png_target, html_target):
         json.refuse_unwritable(target)
     if least >= most:
-        raise WrongInput(f"--least: expected less than --most ({most:g}). Received: {least:g}")
+        raise InvalidInputError(f"--least: expected less than --most ({most:g}). Received: {least:g}")
     wanted = resolve(given(settings), config_used(config, no_config)).settings
     with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
         import tempfile

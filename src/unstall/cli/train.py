@@ -134,7 +134,7 @@ def _settings_of(resume: str | None, options: dict[str, Any], config: str | None
 
 def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:
     """Every worker of Ray's runs this command again, as one of several: here it is only put together."""
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.config.arguments import arguments, chosen
     from unstall.config.sources import resolve
     from unstall.journal.run_folder import folder_for
@@ -143,7 +143,9 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
     from unstall.training.distributed.engines import ray
 
     if out is None or resume is not None:
-        raise WrongInput("--engine ray: expected together with --out, a place that every node can reach, and without --resume.")
+        raise InvalidInputError(
+            "--engine ray: expected together with --out, a place that every node can reach, and without --resume."
+        )
     resolved = resolve(options, config)
     place = out if is_bucket(out) else str(folder_for(out).absolute())
     ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.workers, place)
@@ -153,21 +155,21 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
 
 def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
     """The same command begins a run and goes on with it: what was begun has its settings."""
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.supervisor.train.setup import holds_run
 
     if out is None or resume is not None:
-        raise WrongInput("--go-on: expected together with --out, which names the run, and without --resume.")
+        raise InvalidInputError("--go-on: expected together with --out, which names the run, and without --resume.")
     return (out, None, None) if holds_run(out) else (None, out, config)
 
 
 def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
     from unstall.report import json
     from unstall.report.story.training_result import told
-    from unstall.supervisor.run.program import Wishes
+    from unstall.supervisor.run.program import RunOptions
     from unstall.supervisor.train.training_run import WORKER, train
 
-    code = train(run, Wishes(board=board), (*WORKER, "--quiet") if json_target == "-" else WORKER)
+    code = train(run, RunOptions(board=board), (*WORKER, "--quiet") if json_target == "-" else WORKER)
     if json_target:
         json.write(told(run, code, found), json_target)
     return code

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from unstall.base.errors import BucketFailed, NoSuchBucket, WrongInput
+from unstall.base.errors import BucketError, BucketNotFoundError, InvalidInputError
 from unstall.storage.urls import is_bucket, located, parts_of, scheme_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Tried:
 def tried(place: str, reads_only: bool = False) -> list[Tried]:
     """List, write, read, delete: each shows another permission. An account that may not write reads what lies there."""
     if not is_bucket(place):
-        raise WrongInput(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
+        raise InvalidInputError(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
     from unstall.storage.bucket import bucket
 
     place = str(located(place))
@@ -56,7 +56,7 @@ def tried(place: str, reads_only: bool = False) -> list[Tried]:
 
     def read_back() -> None:
         if chosen.read(key) != raw:
-            raise BucketFailed(f"{place}: what was read is not what was written, though nobody else knows its name.")
+            raise BucketError(f"{place}: what was read is not what was written, though nobody else knows its name.")
 
     return [listed, written, _attempt("read", read_back)[0], _attempt("delete", lambda: chosen.delete(key))[0]]
 
@@ -77,8 +77,8 @@ def _attempt(doing: str, act: Callable[[], T]) -> tuple[Tried, T | None]:
         result = act()
     except Taken:  # nobody else knows the name: an attempt was written whose answer was lost
         return Tried(doing, True, time.perf_counter() - began), None
-    except (Missing, NoSuchBucket):
+    except (Missing, BucketNotFoundError):
         return Tried(doing, False, time.perf_counter() - began, NO_BUCKET), None
-    except BucketFailed as failed:
+    except BucketError as failed:
         return Tried(doing, False, time.perf_counter() - began, str(failed)), None
     return Tried(doing, True, time.perf_counter() - began), result

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.cloud import metadata
 from unstall.cloud.machines import Machine, Table
 from unstall.storage import is_bucket
@@ -84,7 +84,7 @@ def values(engine: str, options: Mapping[str, str | None], in_file: Mapping[str,
         found[name] = _said(name, options, in_file) or of_machine or ""
     missing = [name for name in NEEDED[engine] if not found[name]]
     if missing:
-        raise WrongInput("unstall cloud submit needs: " + "; ".join(_asked_for(name) for name in missing) + ".")
+        raise InvalidInputError("unstall cloud submit needs: " + "; ".join(_asked_for(name) for name in missing) + ".")
     return found
 
 
@@ -100,18 +100,18 @@ def _asked_for(name: str) -> str:
 
 def refuse_unfit(engine: str, found: Mapping[str, str]) -> None:
     if not _NAME.fullmatch(found["name"]):
-        raise WrongInput(
+        raise InvalidInputError(
             "--name (without it, the last part of --out): expected small letters, digits and dashes, at most 63 of them. "
             f"Received: {found['name']!r}"
         )
     if found["region"] and not _REGION.fullmatch(found["region"]):
-        raise WrongInput(f"--region: expected a region, as in us-central1. Received: {found['region']!r}")
+        raise InvalidInputError(f"--region: expected a region, as in us-central1. Received: {found['region']!r}")
     refuse_unset(found["out"])
     if not is_bucket(found["out"]) or (engine == "vertex" and scheme_of(found["out"]) != "gs"):
-        raise WrongInput(f"--out: expected gs://BUCKET/FOLDER, which outlives the machine. Received: {found['out']!r}")
+        raise InvalidInputError(f"--out: expected gs://BUCKET/FOLDER, which outlives the machine. Received: {found['out']!r}")
     _, folder = parts_of(found["out"])
     if not folder:
-        raise WrongInput(
+        raise InvalidInputError(
             f"--out: expected a folder in the bucket, as in {found['out'].rstrip('/')}/runs/first. Received: the bucket."
         )
 
@@ -124,7 +124,7 @@ def machine_of(name: str, table: Table, accelerator: str | None, cards: int | No
     if known is not None and cards is None:
         cards = known.cards
     if cards is None or (cards > 0 and accelerator is None and known is None):
-        raise WrongInput(
+        raise InvalidInputError(
             f"--machine: the table of machines does not know '{name}'. Say its cards: --cards 0, or "
             "--cards 1 --accelerator NVIDIA_L4; or give a table that knows it: --prices FILE."
         )
@@ -139,7 +139,7 @@ def machines_for(workers: int, cards: int) -> int:
     count = math.ceil(workers / max(1, cards))
     if workers % count:
         even = [str(each) for each in range(1, workers + cards) if each % math.ceil(each / max(1, cards)) == 0]
-        raise WrongInput(
+        raise InvalidInputError(
             f"workers: {workers} cannot be shared evenly by machines of {cards} cards. Expected one of {', '.join(even)}."
         )
     return count
@@ -149,7 +149,7 @@ def in_file(stored: Mapping[str, Any], where: str) -> dict[str, str]:
     """The table [cloud] of a settings file, each value checked."""
     for name, value in stored.items():
         if name not in IN_FILE:
-            raise WrongInput(f"{where}: [cloud]: there is no '{name}'. Expected some of: {', '.join(IN_FILE)}.")
+            raise InvalidInputError(f"{where}: [cloud]: there is no '{name}'. Expected some of: {', '.join(IN_FILE)}.")
         if not isinstance(value, str) or not value.strip():
-            raise WrongInput(f"{where}: [cloud] {name}: expected text. Received: {value!r}")
+            raise InvalidInputError(f"{where}: [cloud] {name}: expected text. Received: {value!r}")
     return {name: str(value).strip() for name, value in stored.items()}

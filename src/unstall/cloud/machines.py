@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.planning.memory import devices
 from unstall.storage import located
 
 TABLE = Path(__file__).with_name("machines.json")
 SAID = ("taken_on", "region", "currency", "source")  # of the table as a whole
 FIELDS = ("vcpus", "memory_gib", "card", "cards", "accelerator", "per_hour", "per_hour_spot")
-MOST_BYTES = 2**20
+MAX_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -77,27 +77,27 @@ def table(path: str | None = None, cards: str | None = None) -> Table:
 
 def _stored(source: Path) -> dict[str, Any]:
     try:
-        if source.stat().st_size > MOST_BYTES:
-            raise WrongInput(f"'{source}' is no table of machines: expected at most {MOST_BYTES:,} bytes.")
+        if source.stat().st_size > MAX_BYTES:
+            raise InvalidInputError(f"'{source}' is no table of machines: expected at most {MAX_BYTES:,} bytes.")
         text = source.read_text(encoding="utf-8")
     except OSError as error:
-        raise WrongInput(f"Cannot read the table of machines '{source}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot read the table of machines '{source}': {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise WrongInput(f"'{source}' is no table of machines: expected text in UTF-8.") from None
+        raise InvalidInputError(f"'{source}' is no table of machines: expected text in UTF-8.") from None
     is_toml = source.suffix == ".toml"
     try:
         stored = tomllib.loads(text) if is_toml else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WrongInput(f"'{source}': expected {'TOML' if is_toml else 'JSON'}. {error}") from None
+        raise InvalidInputError(f"'{source}': expected {'TOML' if is_toml else 'JSON'}. {error}") from None
     if not isinstance(stored, dict):
-        raise WrongInput(f"'{source}': expected a table of machines. Received: {type(stored).__name__}")
+        raise InvalidInputError(f"'{source}': expected a table of machines. Received: {type(stored).__name__}")
     return stored
 
 
 def _machine(source: Path, name: str, row: Any, known: dict[str, dict[str, Any]]) -> Machine:
     where = f"{source}: {name}"
     if not isinstance(row, dict):
-        raise WrongInput(f"{where}: expected figures by their names. Received: {row!r}")
+        raise InvalidInputError(f"{where}: expected figures by their names. Received: {row!r}")
     row = {"card": None, "accelerator": None, "per_hour": None, "per_hour_spot": None, **row}  # TOML has no null
     _refuse_names(where, row, FIELDS)
     _refuse_unless(_is_whole(row["vcpus"], 1), where, "vcpus", "a whole number of 1 or more", row["vcpus"])
@@ -120,15 +120,15 @@ def _machine(source: Path, name: str, row: Any, known: dict[str, dict[str, Any]]
 def _refuse_names(where: str, stored: dict[str, Any], expected: tuple[str, ...]) -> None:
     missing = [name for name in expected if name not in stored]
     if missing:
-        raise WrongInput(f"{where}: '{missing[0]}' is missing. Expected: {', '.join(expected)}.")
+        raise InvalidInputError(f"{where}: '{missing[0]}' is missing. Expected: {', '.join(expected)}.")
     unknown = [name for name in stored if name not in expected]
     if unknown:
-        raise WrongInput(f"{where}: there is no field '{unknown[0]}'. Expected: {', '.join(expected)}.")
+        raise InvalidInputError(f"{where}: there is no field '{unknown[0]}'. Expected: {', '.join(expected)}.")
 
 
 def _refuse_unless(fits: bool, where: str, name: str, expected: str, value: Any) -> None:
     if not fits:
-        raise WrongInput(f"{where}: {name}: expected {expected}. Received: {value!r}")
+        raise InvalidInputError(f"{where}: {name}: expected {expected}. Received: {value!r}")
 
 
 def _is_whole(value: Any, least: int) -> bool:

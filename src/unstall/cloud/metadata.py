@@ -16,7 +16,7 @@ from unstall.supervisor.train import preemption
 
 ROOT = "/computeMetadata/v1/"
 ANSWERS_WITHIN_S = 3.0  # it stands beside the machine; one that takes longer is not there
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 # Names of ours, and the keys that Google documents.
 KEYS = {
     "name": "instance/name",
@@ -97,7 +97,7 @@ def asked(server: str, key: str) -> str:
     try:
         connection.request("GET", ROOT + key, headers={"Metadata-Flavor": "Google"})
         answer = connection.getresponse()
-        text = answer.read(MOST_BYTES).decode(errors="replace").strip()
+        text = answer.read(MAX_BYTES).decode(errors="replace").strip()
         flavor = answer.getheader("Metadata-Flavor")
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NoAnswer(f"the metadata server {server} does not answer: {_words(error)}") from None

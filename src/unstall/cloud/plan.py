@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import BucketFailed, UnstallError
+from unstall.base.errors import BucketError, UnstallError
 from unstall.cloud.machines import Machine, Table
 from unstall.config.settings import Settings, changed
 from unstall.planning.memory.devices import Device, named
@@ -176,9 +176,9 @@ def _host_bytes(wanted: Wanted, machine: Machine, plan: MemoryPlan) -> int:
 
 def _most_on_cores() -> int:
     """The same limit as the preflight's, which says why."""
-    from unstall.planning.preflight.checks.accelerator import MOST_PARAMETERS_ON_CPU
+    from unstall.planning.preflight.checks.accelerator import MAX_PARAMETERS_ON_CPU
 
-    return MOST_PARAMETERS_ON_CPU
+    return MAX_PARAMETERS_ON_CPU
 
 
 # What a machine's cores can feed to its card: images made ready a second, and the bytes that this reads.
@@ -189,7 +189,7 @@ def _most_on_cores() -> int:
 
 SAMPLE = 100  # images that are read from a bucket
 BATCH = 8  # images
-MOST_CPU_S, MOST_S = 2.0, 8.0  # of making batches
+MAX_CPU_S, MAX_S = 2.0, 8.0  # of making batches
 KEPT_VCPUS = 1  # for the training itself: it hands out work and reads losses
 
 
@@ -225,7 +225,7 @@ def measured(data: DataSet | None, settings: Settings) -> Input:
         sizes = [len(each.read()) for each in sample[:10]]
         read = bucket_speed.measure(sample).images_per_s or None if is_bucket(data.path) else None
         made = core_rate(data, settings)
-    except (BucketFailed, OSError, UnstallError) as failed:
+    except (BucketError, OSError, UnstallError) as failed:
         return Input(why_not=f"the data cannot be read from here: {failed}")
     return Input(made, sum(sizes) / len(sizes), read)
 
@@ -246,7 +246,7 @@ def core_rate(data: DataSet, settings: Settings) -> float:
     with Pipeline(data, wanted).batches(epochs=None) as batches:
         next(batches)  # what is loaded for the first one is not its own
         began, cpu = time.monotonic(), time.process_time()
-        while time.process_time() - cpu < MOST_CPU_S and time.monotonic() - began < MOST_S:
+        while time.process_time() - cpu < MAX_CPU_S and time.monotonic() - began < MAX_S:
             next(batches)
             images += wanted.batch_size
         return images / max(1e-3, time.process_time() - cpu)

@@ -20,7 +20,7 @@ from unstall.cloud.metadata import Machine, NoAnswer
 ENDPOINT = "https://compute.googleapis.com/compute/v1/"
 VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"
 ANSWERS_WITHIN_S = 10.0
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 # The families of machine types, and what a card of theirs is called among the quotas of a region.
 METRICS = {
     "g2": "NVIDIA_L4_GPUS",
@@ -71,7 +71,7 @@ def _fetched(path: str, access_token: str) -> bytes:
     request = urllib.request.Request(f"{base.rstrip('/')}/{path}", headers={"Authorization": f"Bearer {access_token}"})
     try:
         with urllib.request.urlopen(request, timeout=ANSWERS_WITHIN_S) as answer:
-            raw: bytes = answer.read(MOST_BYTES)
+            raw: bytes = answer.read(MAX_BYTES)
             return raw
     except urllib.error.HTTPError as error:
         cure = "; the account needs compute.regions.get and the scope cloud-platform" if error.code in {401, 403} else ""

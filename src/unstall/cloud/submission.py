@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.cloud import job as wishes
 from unstall.cloud import machines
 from unstall.cloud.job import Job
@@ -55,11 +55,11 @@ def refuse_unwritable(target: str) -> None:
     """At once, before anything is sent."""
     path = located(target)
     if path.suffix not in {*YAML, ".json"}:
-        raise WrongInput(f"--write: expected a name that ends with .yaml or .json. Received: '{target}'")
+        raise InvalidInputError(f"--write: expected a name that ends with .yaml or .json. Received: '{target}'")
     if is_bucket(path):
         return  # whether it may be written shows when it is
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise WrongInput(f"--write: expected a file in a folder that is there. Received: '{target}'")
+        raise InvalidInputError(f"--write: expected a file in a folder that is there. Received: '{target}'")
 
 
 def write(request: dict[str, Any], target: str) -> None:
@@ -67,7 +67,7 @@ def write(request: dict[str, Any], target: str) -> None:
     try:
         path.write_text(as_text(request, path.suffix in YAML), encoding="utf-8")
     except OSError as error:
-        raise WrongInput(f"--write: cannot write '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"--write: cannot write '{target}': {error.strerror}.") from None
 
 
 def as_text(request: dict[str, Any], is_yaml: bool) -> str:

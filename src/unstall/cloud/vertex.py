@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from unstall.base.errors import NotPermitted, UnstallError, WrongInput
+from unstall.base.errors import AccessDeniedError, InvalidInputError, UnstallError
 from unstall.cloud.job import COMMAND, Job
 from unstall.storage.retry import SIGN_IN
 from unstall.training.distributed.engines.vertex import WORKERS_EACH
@@ -70,7 +70,7 @@ def _accelerator(name: str) -> Any:
 
     known = [each.name for each in types.AcceleratorType if each.value]
     if name not in known:
-        raise WrongInput(f"--accelerator: expected one of {', '.join(known)}. Received: {name!r}")
+        raise InvalidInputError(f"--accelerator: expected one of {', '.join(known)}. Received: {name!r}")
     return types.AcceleratorType[name]
 
 
@@ -93,12 +93,14 @@ def sent(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]:
         client = JobServiceClient(transport="rest", client_options={"api_endpoint": address})
         answer = client.create_custom_job(parent=parent(job), custom_job=made, timeout=ANSWERS_WITHIN_S, retry=None)
     except GoogleAuthError as error:
-        raise NotPermitted(f"Vertex AI: there are no credentials that hold ({_short(error)}). Sign in: {SIGN_IN['gs']}") from None
+        raise AccessDeniedError(
+            f"Vertex AI: there are no credentials that hold ({_short(error)}). Sign in: {SIGN_IN['gs']}"
+        ) from None
     except (exceptions.PermissionDenied, exceptions.Unauthenticated, exceptions.Forbidden, exceptions.Unauthorized) as error:
         role = "the account needs the role roles/aiplatform.user, and actAs on the service account of the job"
-        raise NotPermitted(f"Vertex AI refuses ({_short(error)}): {role}.") from None
+        raise AccessDeniedError(f"Vertex AI refuses ({_short(error)}): {role}.") from None
     except (exceptions.InvalidArgument, exceptions.NotFound, exceptions.FailedPrecondition, exceptions.BadRequest) as error:
-        raise WrongInput(f"Vertex AI does not take the job: {_short(error)}.") from None
+        raise InvalidInputError(f"Vertex AI does not take the job: {_short(error)}.") from None
     except exceptions.GoogleAPIError as error:
         raise NotSent(
             f"Vertex AI ({address}) did not take the job: {_short(error)}. Nothing was tried again: it may be there."

@@ -17,7 +17,7 @@ from unstall.compare.record import facts
 from unstall.report.terminal.story import size
 
 NOTHING = "nothing that matters differs"
-MOST_CANDIDATES = 3
+MAX_CANDIDATES = 3
 OF_THE_LOSS = {"first loss": LOSS, "AP": LOSS}  # figures that are moved by what the loss is moved by
 SAME_RUN = "this is one run, compared with itself"
 SHOWN_OF_A_RUN = ("name", "script", "outcome", "exit_code", "cause", "began_at", "seconds")
@@ -74,7 +74,7 @@ def _without_explanation(comparison: Comparison) -> str:
         return "nothing of it changed memory, time or loss by more than runs differ by themselves"
     told = ", ".join(f"{each.what} {_value(each.before, each.unit)} → {_value(each.after, each.unit)}" for each in clear)
     touched = {OF_THE_LOSS.get(each.what, each.what) for each in clear}
-    may = [each.told for each in comparison.differences if touched & each.touches][:MOST_CANDIDATES]
+    may = [each.told for each in comparison.differences if touched & each.touches][:MAX_CANDIDATES]
     return f"not explained: {told}; " + (
         f"it may be: {', '.join(may)}" if may else "nothing that differs is known to be the cause"
     )
@@ -87,7 +87,7 @@ def left_over(explained: Explained) -> list[str]:
     if own and abs(explained.together) > 0.05 * max(own) and len(own) > 1:
         lines.append(f"these together, beyond what each does alone: {told_amount(explained.together, explained.left_unit)}")
     if explained.left_words:
-        may = f"; it may be: {', '.join(explained.candidates[:MOST_CANDIDATES])}" if explained.candidates else ""
+        may = f"; it may be: {', '.join(explained.candidates[:MAX_CANDIDATES])}" if explained.candidates else ""
         lines.append(f"not explained: {explained.left_words}{may}")
     return lines
 
@@ -129,9 +129,9 @@ def _value(value: float | None, unit: str) -> str:
 CHANNELS = ("memory", "free", "time", "loss")
 WEIGHTS = {"memory": 1.0, "free": 1.0, "time": 0.5, "loss": 0.7}  # time is what else moves most by itself
 FAILED = 10.0  # times: what the newer run failed of is what is asked for
-MOST_MOVED = 3.0
+MAX_MOVED = 3.0
 LIKELY = {"measured": 1.0, "planned": 1.0, "by arithmetic": 0.9, "possible": 0.6}
-LEAST_SHARE = 0.02
+MIN_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def compared(
 
 
 def _without_small(explained: Explained) -> Explained:
-    kept = tuple(each for each in explained.explanations if each.share >= LEAST_SHARE)
+    kept = tuple(each for each in explained.explanations if each.share >= MIN_SHARE)
     return replace(explained, explanations=kept)
 
 
@@ -188,10 +188,10 @@ def _importance(each: Difference, explained: Sequence[Explained], moved: dict[st
 
 def _strength(own: Explanation, moved: dict[str, Moved], is_failed: bool) -> float:
     if own.channel == "free" or math.isnan(own.amount):
-        return MOST_MOVED
+        return MAX_MOVED
     name = {"memory": "memory", "loss": "loss", "time": "step"}[own.channel]
     moving = moved.get(own.part) if own.part in {"compile", "validation", "checkpoint"} else moved.get(name)
     share = moving.share if moving is not None else 0.0
     if own.part in {"validation", "checkpoint", "compile"}:
         share *= 0.3  # seldom what is asked about
-    return MOST_MOVED if is_failed and own.channel == "memory" else min(share, MOST_MOVED)
+    return MAX_MOVED if is_failed and own.channel == "memory" else min(share, MAX_MOVED)

@@ -17,7 +17,7 @@ from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
 
 HARMFUL = frozenset({"stops", "spoils"})  # a run that was only slow is still one to measure others by
-MOST_LOOKED_AT = 2000  # run folders, from the newest on
+MAX_LOOKED_AT = 2000  # run folders, from the newest on
 FIRST_LINES_BYTES = 64 * 1024
 
 
@@ -89,7 +89,7 @@ def has_trained(run: RunFolder) -> bool:
 def _newest(is_wanted: Callable[[RunFolder], bool], before: RunFolder | None) -> RunFolder | None:
     """By the time they began: a run that was put elsewhere may have any name."""
     until = _began_at(before) if before is not None else float("inf")
-    listed = {run.path: run for run in (*_neighbours(before), *run_folder.list_runs()[-MOST_LOOKED_AT:])}
+    listed = {run.path: run for run in (*_neighbours(before), *run_folder.list_runs()[-MAX_LOOKED_AT:])}
     matching = [(_began_at(run), run) for run in listed.values() if is_wanted(run)]
     for began_at, run in sorted(matching, key=lambda pair: pair[0], reverse=True):
         if began_at < until and is_good(run):
@@ -109,7 +109,7 @@ def _neighbours(run: RunFolder | None) -> list[RunFolder]:
         folders = [path for path in run.path.parent.iterdir() if path.is_dir() and any(path.glob("events-*.jsonl"))]
     except OSError:
         return []
-    return [RunFolder(path) for path in folders[:MOST_LOOKED_AT]]
+    return [RunFolder(path) for path in folders[:MAX_LOOKED_AT]]
 
 
 def _first_started(folder: Path) -> dict[str, Any] | None:
@@ -142,7 +142,7 @@ def _json(path: Path) -> dict[str, Any]:
 # what was changed by hand. Else nothing.
 
 
-MOST_LINES = 4
+MAX_LINES = 4
 BAD = frozenset({"failed", "killed", "stuck", "slow"})
 BY_HAND = frozenset({"command", "setting", "source", "version"})
 FILES = frozenset({"sources", "named_files"})  # sections
@@ -179,7 +179,7 @@ def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[
 
 def _first(lines: list[str]) -> list[str]:
     """As many as are read; how many are left out is said."""
-    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]
+    return lines if len(lines) <= MAX_LINES else [*lines[: MAX_LINES - 1], f"and {len(lines) - MAX_LINES + 1} more"]
 
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
@@ -196,9 +196,9 @@ def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str
         return []
     by_hand = [each for each in comparison.differences if each.name in BY_HAND or each.section in FILES or each.lines]
     done = [each.told for each in by_hand]
-    more = len(done) - MOST_LINES + 1
+    more = len(done) - MAX_LINES + 1
     which = "which of these it was is not known"
-    return done if len(done) < 2 else [*done[: MOST_LINES - 1], f"and {more} more; {which}" if more > 0 else which]
+    return done if len(done) < 2 else [*done[: MAX_LINES - 1], f"and {more} more; {which}" if more > 0 else which]
 
 
 def _place(where: str | None) -> tuple[str, int] | None:

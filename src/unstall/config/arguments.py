@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
 from unstall.config.settings import kind_of
 from unstall.config.sources import PATHS
@@ -47,7 +47,7 @@ def refuse_local_paths(values: Mapping[str, Any]) -> None:
     for name in PATHS:
         place = values.get(name)
         if name not in OF_THE_OTHER_MACHINE and isinstance(place, str) and not is_bucket(place):
-            raise WrongInput(
+            raise InvalidInputError(
                 f"--{name.replace('_', '-')}: expected a place in a bucket, gs://BUCKET/NAME, as the job does not see "
                 f"the files of this machine. Received: '{place}'. Copy it there: gcloud storage cp --recursive '{place}' gs://BUCKET/"
             )

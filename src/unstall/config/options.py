@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import click
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.aliases import as_option, ours
 from unstall.config.sources import OF_RECIPES
@@ -30,7 +30,7 @@ def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def config_used(config: str | None, no_config: bool) -> str | None:
     """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else."""
     if config is not None and no_config:
-        raise WrongInput("--no-config: expected without --config, which names a settings file.")
+        raise InvalidInputError("--no-config: expected without --config, which names a settings file.")
     if config is not None or no_config or not is_config_here():
         return config
     click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
@@ -50,8 +50,8 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
             continue
         try:
             values[name] = settings.checked(name, _parsed(name, said))
-        except WrongInput as wrong:
-            raise WrongInput(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
+        except InvalidInputError as wrong:
+            raise InvalidInputError(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
     return values
 
 
@@ -140,7 +140,7 @@ def _pairs(said: Sequence[str]) -> dict[str, Any]:
     for pair in said:
         name, equals, written = pair.partition("=")
         if not equals or not name.strip():
-            raise WrongInput(f"expected NAME=VALUE, as in image_px=640,640. Received: {pair!r}")
+            raise InvalidInputError(f"expected NAME=VALUE, as in image_px=640,640. Received: {pair!r}")
         values[name.strip()] = _value(written.strip())
     return values
 

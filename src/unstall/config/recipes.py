@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 Optimizer = Literal["adamw", "sgd"]
 Schedule = Literal["cosine", "drops", "constant"]
@@ -51,5 +51,5 @@ RECIPES: dict[str, Recipe] = {
 
 def recipe_of(variant: str) -> Recipe:
     if variant not in RECIPES:
-        raise WrongInput(f"There is no recipe for '{variant}'. Expected one of: {', '.join(RECIPES)}.")
+        raise InvalidInputError(f"There is no recipe for '{variant}'. Expected one of: {', '.join(RECIPES)}.")
     return RECIPES[variant]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.aliases import ours
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
@@ -96,17 +96,19 @@ class Settings:
         for each in dataclasses.fields(self):
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), kinds[each.name], each.metadata))
         if self.batch_size % self.workers:
-            raise WrongInput(
+            raise InvalidInputError(
                 f"batch_size: expected a multiple of workers ({self.workers}), as each takes as many images. "
                 f"Nearest: {_nearest_multiples(self.batch_size, self.workers)}. Received: {self.batch_size}"
             )
         if self.micro_batch is None:
             return
         if self.workers == 1 and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
-            raise WrongInput(f"micro_batch: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch}")
+            raise InvalidInputError(
+                f"micro_batch: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch}"
+            )
         if self.batch_share > self.micro_batch and self.batch_share % self.micro_batch:
             share = f"batch_size / workers ({self.batch_size} / {self.workers} = {self.batch_share})"
-            raise WrongInput(f"micro_batch: expected a divisor of {share}. Received: {self.micro_batch}")
+            raise InvalidInputError(f"micro_batch: expected a divisor of {share}. Received: {self.micro_batch}")
 
     def of_one_worker(self) -> Settings:
         """The same for its share of the images: the memory that a worker needs hangs on nothing else."""
@@ -165,7 +167,7 @@ def refuse_unknown(name: str, where: str = "") -> None:
     if name not in names():
         near = ours(name, names())
         hint = f" Did you mean '{near}'?" if near else ""
-        raise WrongInput(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
+        raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
 
 
 def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
@@ -174,8 +176,8 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
         refuse_unknown(name, where)
     try:
         return Settings(**values)
-    except WrongInput as wrong:
-        raise WrongInput(f"{where}{wrong}") from None
+    except InvalidInputError as wrong:
+        raise InvalidInputError(f"{where}{wrong}") from None
 
 
 def most_of(name: str) -> int:
@@ -242,7 +244,7 @@ def _written(bound: float) -> str:
 
 def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:
     if not fits:
-        raise WrongInput(f"{name}: expected {wanted}. Received: {value!r}")
+        raise InvalidInputError(f"{name}: expected {wanted}. Received: {value!r}")
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:

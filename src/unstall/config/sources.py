@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
 from unstall.config.aliases import ours
 from unstall.config.settings import Settings, as_plain, changed, from_plain
@@ -110,15 +110,15 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
     for name, value in settings.detector.items():
         try:
             _refuse_of_detector(settings.model, name, value, kinds)
-        except WrongInput as wrong:
-            raise WrongInput(f"{at(f'detector.{name}')}detector: {wrong}") from None
+        except InvalidInputError as wrong:
+            raise InvalidInputError(f"{at(f'detector.{name}')}detector: {wrong}") from None
     for name in settings.augment:
         if name not in augment_names():
             meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
-            raise WrongInput(f"{at('augment')}augment: there is no '{name}'.{meant}")
+            raise InvalidInputError(f"{at('augment')}augment: there is no '{name}'.{meant}")
     if settings.format is not None and settings.format not in format_names():
         expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
-        raise WrongInput(f"{at('format')}format: {expected}")
+        raise InvalidInputError(f"{at('format')}format: {expected}")
 
 
 def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, str]) -> None:
@@ -126,11 +126,11 @@ def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, s
 
     known = [each for each in kinds if each not in {"classes", *OWN_OF_THE_RUN}]
     if name == "classes":
-        raise WrongInput("'classes' are counted in the data; they cannot be set.")
+        raise InvalidInputError("'classes' are counted in the data; they cannot be set.")
     if name in OWN_OF_THE_RUN:
-        raise WrongInput(f"'{name}' is a setting of the run. Write: --{name}")
+        raise InvalidInputError(f"'{name}' is a setting of the run. Write: --{name}")
     if name not in known:
-        raise WrongInput(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
+        raise InvalidInputError(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
     if name == "image_px":
         ranges.image_size(SimpleNamespace(image_px=value))
     ranges.of_kind(name, kinds[name], value)
@@ -152,7 +152,7 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     wanted = as_plain(from_plain({**values, **now}))
     for name in now:
         if name not in CHANGEABLE and wanted[name] != values[name]:
-            raise WrongInput(
+            raise InvalidInputError(
                 f"--{name.replace('_', '-')}: a run that goes on keeps its {name} ({values[name]!r}). Expected one of "
                 f"{', '.join(CHANGEABLE)}. For another {name}, begin a new run, with --weights of this one if you like."
             )

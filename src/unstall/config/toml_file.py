@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config import settings
 from unstall.storage import located
 
@@ -37,7 +37,7 @@ UNITS = {
     "tb": 10**12,
 }
 CONFIG = "unstall.toml"  # as `unstall init` writes it; taken from the current folder where no other is named
-MOST_BYTES = 2**20  # of a settings file
+MAX_BYTES = 2**20  # of a settings file
 OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a job runs is no setting of a training
 
 
@@ -56,8 +56,8 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
         settings.refuse_unknown(name, f"{places[name]}: ")
         try:
             values[name] = settings.checked(name, in_bytes(name, value))
-        except WrongInput as wrong:
-            raise WrongInput(f"{places[name]}: {wrong}") from None
+        except InvalidInputError as wrong:
+            raise InvalidInputError(f"{places[name]}: {wrong}") from None
         if isinstance(value, dict):
             places |= {f"{name}.{inner}": f"{path}:{_line_within(name, inner, text)}" for inner in value}
     return values, places
@@ -70,7 +70,7 @@ def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
     place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
     table = stored.get(OF_THE_CLOUD, {})
     if not isinstance(table, dict):
-        raise WrongInput(f"{place}: {OF_THE_CLOUD}: expected a table of names and values. Received: {table!r}")
+        raise InvalidInputError(f"{place}: {OF_THE_CLOUD}: expected a table of names and values. Received: {table!r}")
     return table, place
 
 
@@ -79,18 +79,20 @@ def _stored(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         return text, tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WrongInput(_of_toml(path, text, error)) from None
+        raise InvalidInputError(_of_toml(path, text, error)) from None
 
 
 def _text_of(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise WrongInput(f"'{path}' is no settings file: expected at most {MOST_BYTES:,} bytes of TOML.")
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidInputError(f"'{path}' is no settings file: expected at most {MAX_BYTES:,} bytes of TOML.")
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise WrongInput(f"Cannot read the settings file '{path}': {error.strerror}. `unstall init DATA` writes one.") from None
+        raise InvalidInputError(
+            f"Cannot read the settings file '{path}': {error.strerror}. `unstall init DATA` writes one."
+        ) from None
     except UnicodeDecodeError:
-        raise WrongInput(f"'{path}' is no settings file: expected text in UTF-8.") from None
+        raise InvalidInputError(f"'{path}' is no settings file: expected text in UTF-8.") from None
 
 
 def _of_toml(path: Path, text: str, error: Exception) -> str:
@@ -123,7 +125,7 @@ def in_bytes(name: str, value: Any) -> Any:
         return value
     written = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([a-z]*)\s*", value.lower())
     if written is None or written[2] not in UNITS:
-        raise WrongInput(f"{name}: expected a number of bytes, as in 2GiB, 256MiB or 1000000. Received: {value!r}")
+        raise InvalidInputError(f"{name}: expected a number of bytes, as in 2GiB, 256MiB or 1000000. Received: {value!r}")
     return int(float(written[1]) * UNITS[written[2]])
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import NotInstalled, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
@@ -44,7 +44,9 @@ def family_of(variant: str) -> str:
     for family, names in families().items():
         if variant in names:
             return family
-    raise WrongInput(f"There is no detector '{variant}'.{_nearest(variant, variants())} Detectors: {', '.join(variants())}.")
+    raise InvalidInputError(
+        f"There is no detector '{variant}'.{_nearest(variant, variants())} Detectors: {', '.join(variants())}."
+    )
 
 
 def settings_of(variant: str, **changes: Any) -> Any:
@@ -54,7 +56,7 @@ def settings_of(variant: str, **changes: Any) -> Any:
     known = {field.name: str(field.type) for field in fields(settings)}
     for name in changes:
         if name not in known:
-            raise WrongInput(f"{variant} has no setting '{name}'.{_nearest(name, known)} Settings: {', '.join(known)}.")
+            raise InvalidInputError(f"{variant} has no setting '{name}'.{_nearest(name, known)} Settings: {', '.join(known)}.")
     return replace(settings, **{name: _as_rows(_as_tuple(value), known[name]) for name, value in changes.items()})
 
 
@@ -86,7 +88,7 @@ def _module(family: str) -> ModuleType:
         if (missing.name or "").startswith("unstall"):
             raise
         wanted = f"Detectors need the package {missing.name}. Install Keras with a backend: pip install 'unstall[jax]'"
-        raise NotInstalled(f"{wanted} (or 'unstall[tensorflow]', 'unstall[torch]').") from missing
+        raise MissingDependencyError(f"{wanted} (or 'unstall[tensorflow]', 'unstall[torch]').") from missing
 
 
 def _names_in(tree: ast.Module) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment.geometry import Resize
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
@@ -23,13 +23,13 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of
 # the tests run these lines.
 INSTEAD = {
     "fit": """A detector computes its losses from boxes, classes and masks, which fit(x, y) does not give. Train it by
-    from unstall.training.step.step.keras_fit import Fitting, feed
+    from unstall.training.step.keras_fit import Fitting, feed
     fitting = Fitting(detector)
     fitting.compile("adamw")
     fitting.fit(feed(pipeline.batches(epochs=None)), steps_per_epoch=pipeline.steps_per_epoch)
 where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall train --data PATH --model NAME""",
     "evaluate": """A detector computes its losses from boxes, classes and masks, which evaluate(x, y) does not give. Get them by
-    from unstall.training.step.step.keras_fit import Fitting, feed
+    from unstall.training.step.keras_fit import Fitting, feed
     fitting = Fitting(detector)
     fitting.compile()
     fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
@@ -40,7 +40,7 @@ where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: 
     detector = weights_file.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
-    from unstall.training.export.exporter.exporter import export
+    from unstall.training.export.exporter import export
     export(detector, "savedmodel", "exported")
 with "savedmodel", "onnx" or "litert" (all three need the TensorFlow backend), or by the command:
 unstall export --weights FILE --to savedmodel OUT""",
@@ -128,6 +128,8 @@ class Detector(keras.Model):  # type: ignore[misc]
         raise _refused("export")
 
 
-def _refused(way: str, method: str = "") -> WrongInput:
+def _refused(way: str, method: str = "") -> InvalidInputError:
     called = method or way
-    return WrongInput(f"{called}() is not supported on a detector. {INSTEAD[way].replace(f'{way}(x, y)', f'{called}(x, y)')}")
+    return InvalidInputError(
+        f"{called}() is not supported on a detector. {INSTEAD[way].replace(f'{way}(x, y)', f'{called}(x, y)')}"
+    )

@@ -18,7 +18,7 @@ import numpy as np
 from keras import ops
 
 from unstall.backends.ops.top_k import top_k
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
@@ -40,7 +40,7 @@ from unstall.detectors.layers.sampling import Sample, at, sample
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages
 CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a cell
-LEAST_SIDE_PX = 1e-2  # of a detection
+MIN_SIDE_PX = 1e-2  # of a detection
 UNIT_BOX = np.array([0, 0, 1, 1], np.float32)  # in the place of a region that is compared with nothing: it has sides
 ANCHORS, REGIONS = 1, 2  # what is drawn, each from numbers of its own
 Backbone = Literal["resnet", "mobilenet_v3_large"]
@@ -103,7 +103,7 @@ class FasterRCNNSettings:
         ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes_px")
         ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_stages")
         if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
-            raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
+            raise InvalidInputError(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
 
 
 VARIANTS = {
@@ -308,7 +308,7 @@ class FasterRCNN(Detector):
         codes = at(codes, region * self.outputs_per_region + of_class + 1)
         boxes = box.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
         boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
-        scores = ops.where(box.has_sides(boxes, LEAST_SIDE_PX), scores, 0.0)
+        scores = ops.where(box.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
         return suppressed(boxes, scores, of_class, settings.most_iou, settings.most_detections)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
@@ -83,11 +83,13 @@ class RetinaNetSettings:
         ranges.one_of(self, Precision, "precision")
         ranges.flags(self, "frozen_norms", "group_norm", "coarse_from_backbone", "remat")
         if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
-            raise WrongInput(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
+            raise InvalidInputError(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
         if self.prior in (0, 1):
-            raise WrongInput(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
+            raise InvalidInputError(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
         if self.group_norm and self.channels % self.groups:
-            raise WrongInput(f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}")
+            raise InvalidInputError(
+                f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}"
+            )
 
 
 VARIANTS = {

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import keras
 from keras import ops
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
 from unstall.data.anchors import default_boxes
 from unstall.data.augment.geometry import Resize
@@ -84,7 +84,7 @@ class SSDSettings:
         ranges.as_many(self, len(VGG16), "one for each stage of VGG", "convs")
         levels = len(self.ratios)
         if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
-            raise WrongInput(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
+            raise InvalidInputError(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
         ranges.as_many(self, levels + 1, "one more than the levels that ratios has", "scales")
 
 
@@ -236,7 +236,7 @@ class SSD(Detector):
         shapes = list(zip(*sides, strict=True))
         if any(min(shape) < 1 for shape in shapes):
             height, width = self.settings.image_px
-            raise WrongInput(
+            raise InvalidInputError(
                 f"image_px: {height}×{width} is too small for {len(shapes)} levels, the last of which has no cell left. "
                 "Expected a larger image, or ratios and scales of fewer levels."
             )

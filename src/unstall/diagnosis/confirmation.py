@@ -17,7 +17,7 @@ FASTER = 1.5  # without its input a step must be so many times as fast, if the i
 CLEARLY_LESS = 0.7  # one loss is clearly below another at less than this share of it
 LEARNS = 0.5  # a batch learned by heart must come below this share of its first loss
 
-Judge = Callable[[ExperimentEnded, Journal], tuple[bool | None, str]]
+Reading = Callable[[ExperimentEnded, Journal], tuple[bool | None, str]]
 
 
 def confirmed(name: str, verdict: Verdict, journal: Journal) -> Verdict:
@@ -93,7 +93,7 @@ def _unchanged(event: ExperimentEnded, journal: Journal) -> tuple[bool | None, s
     )
 
 
-SPEAKS_FOR: dict[str, tuple[str, Judge]] = {
+SPEAKS_FOR: dict[str, tuple[str, Reading]] = {
     "input_starved": ("replay_batch", _replay),
     "python_in_pipeline": ("replay_batch", _replay),
     "storage_slow": ("replay_batch", _replay),

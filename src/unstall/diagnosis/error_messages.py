@@ -10,8 +10,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-MOST_LAYERS = 8  # texts inside of texts
-MOST_LETTERS = 300
+MAX_LAYERS = 8  # texts inside of texts
+MAX_LETTERS = 300
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
 _KIND = r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)"
@@ -64,13 +64,13 @@ class Said:
 def innermost(kind: str, message: str) -> Said:
     """The kind and the sentence of the error that all the others wrap."""
     text = _CODES.sub("", message).strip()
-    for _ in range(MOST_LAYERS):
+    for _ in range(MAX_LAYERS):
         inner = _unwrapped(kind, text)
         if inner == (kind, text):
             break
         kind, text = inner
     sentence = _sentence(text)
-    return Said(kind, sentence if len(sentence) <= MOST_LETTERS else f"{sentence[:MOST_LETTERS]}…")
+    return Said(kind, sentence if len(sentence) <= MAX_LETTERS else f"{sentence[:MAX_LETTERS]}…")
 
 
 def named_places(message: str) -> list[tuple[str, int]]:

@@ -14,7 +14,7 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file, place, program_folder, where
 
 JUST_BEFORE_S = 5.0
-MOST_LETTERS = 240  # of a line of an error
+MAX_LETTERS = 240  # of a line of an error
 _KIND = re.compile(r"[\w.]*(?:Error|Exception|BadZipFile)")
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
 
@@ -106,7 +106,7 @@ def line_of(text: str, match: re.Match[str]) -> str:
     line = text[: match.end()].rpartition("\n")[2] + text[match.end() :].partition("\n")[0]
     kind, colon, message = line.strip().partition(": ")
     is_kind = bool(colon) and _KIND.fullmatch(kind) is not None
-    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MOST_LETTERS]
+    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MAX_LETTERS]
 
 
 def telling_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:

@@ -2,7 +2,7 @@
 
 A cause is a module in `causes/`: its name is the fault, its docstring the page, `examine(journal)` its verdict. It may
 name in `EXPLAINS` the causes that follow from it: those are then not shown as causes of their own. A cause that shows among
-several workers has `examine_crew(crew)`, too.
+several workers has `examine_workers(crew)`, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, 
 from unstall.journal.reader import Journal
 
 if TYPE_CHECKING:
-    from unstall.diagnosis.workers.members import Crew
+    from unstall.diagnosis.workers.members import RunGroup
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
 
 
 def crew_cause_names() -> tuple[str, ...]:
-    return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_crew"))
+    return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_workers"))
 
 
-def diagnose_crew(crew: Crew) -> Diagnosis:
+def diagnose_crew(crew: RunGroup) -> Diagnosis:
     """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
 
     def verdict(name: str) -> Verdict:
-        asked: Callable[[Crew], Verdict] = cause_module(name).examine_crew
+        asked: Callable[[RunGroup], Verdict] = cause_module(name).examine_workers
         return attempt(lambda: asked(crew), lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
     return _diagnosis({name: verdict(name) for name in crew_cause_names()})

@@ -100,13 +100,13 @@ def duration(seconds: float) -> str:
 
 
 QUARTERS = 4
-LEAST_SAMPLES = 12
-LEAST_STEPS = 12
-LEAST_GROWN_BYTES = 64 << 20
-LEAST_EACH_BYTES = 4 << 20  # in every quarter
+MIN_SAMPLES = 12
+MIN_STEPS = 12
+MIN_GROWN_BYTES = 64 << 20
+MIN_EACH_BYTES = 4 << 20  # in every quarter
 EVEN_SHARE = 0.3  # the least quarter's growth, of the mean
 LASTING_SHARE = 0.6  # the last quarter's growth, of the first's: what fills up slows down
-LEAST_PASSES = 3  # after the first one
+MIN_PASSES = 3  # after the first one
 LOOKED_BACK_S = 1200.0
 LETS_GO_S = 4.0
 
@@ -129,7 +129,7 @@ def own_memory(host: HostSampled) -> int:
 
 def steady_growth(hosts: Sequence[HostSampled], least_s: float, clock: Clock) -> Growth | None:
     """The even growth of the floor over these samples; None if they are too few or it does not grow evenly."""
-    if len(hosts) < LEAST_SAMPLES or hosts[-1].at - hosts[0].at < least_s:
+    if len(hosts) < MIN_SAMPLES or hosts[-1].at - hosts[0].at < least_s:
         return None
     parts = clock.quarters(hosts)
     if not all(parts):
@@ -137,8 +137,8 @@ def steady_growth(hosts: Sequence[HostSampled], least_s: float, clock: Clock) ->
     floors = [min(own_memory(host) for host in part) for part in parts]
     rises = [after - before for before, after in pairwise(floors)]
     total = floors[-1] - floors[0]
-    even = max(LEAST_EACH_BYTES, EVEN_SHARE * total / len(rises))
-    if total < LEAST_GROWN_BYTES or min(rises) < even or rises[-1] < LASTING_SHARE * rises[0]:
+    even = max(MIN_EACH_BYTES, EVEN_SHARE * total / len(rises))
+    if total < MIN_GROWN_BYTES or min(rises) < even or rises[-1] < LASTING_SHARE * rises[0]:
         return None
     return Growth(total, parts[-1][0].at - parts[0][0].at, tuple(hosts))
 
@@ -167,7 +167,7 @@ class Clock:
 
     def quarters(self, hosts: Sequence[HostSampled]) -> list[list[HostSampled]]:
         ticks = [self.steps(host.at) for host in hosts]
-        if ticks[-1] - ticks[0] < LEAST_STEPS:
+        if ticks[-1] - ticks[0] < MIN_STEPS:
             ticks = [host.at for host in hosts]
         length = (ticks[-1] - ticks[0]) / QUARTERS
         parts: list[list[HostSampled]] = [[] for _ in range(QUARTERS)]
@@ -179,7 +179,7 @@ class Clock:
 def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
     """Growth after the first pass over the data, through several whole ones."""
     ends = pass_ends(journal)
-    if len(ends) < LEAST_PASSES + 1:
+    if len(ends) < MIN_PASSES + 1:
         return None
     since = max(ends[0], journal.now - LOOKED_BACK_S)
     hosts = _training(journal, since)
@@ -187,7 +187,7 @@ def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
         return None
     passes = [end for end in ends if end >= since]
     longest = max((after - before for before, after in pairwise(passes)), default=0.0)
-    if len(passes) < LEAST_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
+    if len(passes) < MIN_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
         return None
     return steady_growth(hosts, least_s, Clock(journal))
 

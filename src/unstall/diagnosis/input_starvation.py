@@ -33,10 +33,10 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file, main_thread, program_folder, user_frames, where
 
 STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
-LEAST_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
+MIN_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
 ARRAYS_WAIT_S = 0.05  # the same for arrays in memory, of which only a slice is to be cut
 FEWEST_STEPS = 12
-LEAST_SECONDS = 8.0
+MIN_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
 FEWEST_SAMPLES = 4
 INTERPRETER_SHARE = 0.75  # of all samples: so much of the interpreter leaves too little for the training …
@@ -130,12 +130,12 @@ def starved(journal: Journal) -> Starved | str:
     wait = measured(groups)
     if wait is None:
         return _by_samples(journal, fit, groups, samples, hosts)
-    if wait.steps < FEWEST_STEPS or wait.seconds < LEAST_SECONDS:
+    if wait.steps < FEWEST_STEPS or wait.seconds < MIN_SECONDS:
         return "too few steps yet"
     hardest = _hardest(pipeline, groups)
     python = _python(journal, samples, hardest)
     waits = min(wait.share, wait.recent_share) >= STARVED_SHARE and wait.is_usual
-    least = ARRAYS_WAIT_S if _is_in_memory(journal) else LEAST_WAIT_S
+    least = ARRAYS_WAIT_S if _is_in_memory(journal) else MIN_WAIT_S
     if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
     return Starved(wait, wait.share, python, pipeline, hardest, hosts)
@@ -184,7 +184,7 @@ def _wait(group: StepsEnded) -> float:
 
 
 def _index_of_last(groups: list[StepsEnded], seconds: float) -> int:
-    left = max(seconds, LEAST_SECONDS / 2)
+    left = max(seconds, MIN_SECONDS / 2)
     for index in range(len(groups) - 1, -1, -1):
         left -= groups[index].seconds
         if left <= 0:
@@ -290,7 +290,7 @@ def _cores(journal: Journal, samples: tuple[StackSampled, ...], threads: set[int
         if spent:
             ran_ms += sum(spent)
             watched_s += after.at - before.at
-    return ran_ms / 1000 / watched_s if watched_s >= LEAST_SECONDS / 2 else None
+    return ran_ms / 1000 / watched_s if watched_s >= MIN_SECONDS / 2 else None
 
 
 def _is_timed(look: dict[str, Any] | None) -> bool:
@@ -316,7 +316,7 @@ def _by_samples(
         if (thread := main_thread(sample)) is not None and (frames := _in_generator(thread, generators))
     ]
     seconds = groups[-1].at - groups[0].at
-    enough = len(found) >= FEWEST_SAMPLES and seconds >= LEAST_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
+    enough = len(found) >= FEWEST_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
     if not enough or len(found) / len(samples) < STARVED_SHARE:
         return "the loop was not found waiting for a generator"
     return Starved(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)

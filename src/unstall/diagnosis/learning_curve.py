@@ -16,9 +16,9 @@ from unstall.diagnosis.verdict import Clear, Unknown
 from unstall.journal.events import BatchSampled, FitBegan, LoopSeen, ModelDescribed, StepsEnded, WeightsSampled
 from unstall.journal.reader import Journal
 
-LEAST_STEPS = 400  # before a loss is said to stand still
-LEAST_SECONDS = 6.0
-LEAST_READINGS = 6
+MIN_STEPS = 400  # before a loss is said to stand still
+MIN_SECONDS = 6.0
+MIN_READINGS = 6
 LEFT_OUT_STEPS = 50  # in a row: a loss scale that is halved at each has by then become small enough for anything that is finite
 RISEN = 3.0  # times the loss of the start, or of guessing
 FAR = 10.0  # times the loss of guessing
@@ -246,7 +246,7 @@ def trouble(run: Course) -> Trouble | None:
     if run.takes_turns or run.model.get("own_step"):
         return None  # several losses, or one that need not fall
     now, first, level = run.late_loss, run.first_loss, run.level
-    if now is None or len(run.late) < LEAST_READINGS or run.steps < LEAST_STEPS or run.seconds < LEAST_SECONDS:
+    if now is None or len(run.late) < MIN_READINGS or run.steps < MIN_STEPS or run.seconds < MIN_SECONDS:
         return None
     reference = level if level is not None else first
     if reference is None or reference <= 0:

@@ -33,7 +33,7 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import main_thread, position, python_frames, same_position_in, user_frames
 
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
-LEAST_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
+MIN_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
 LOOKED_AT = 3
 HEEDS_WITHIN_S = 5.0  # a program that stands where it stood so long after a request to end has taken no notice of it
 LASTED = {"save": "saves", "validate": "steps of validation", "predict": "steps of prediction"}  # else steps of training
@@ -78,7 +78,7 @@ class Stall:
     def _still_in(self, pid: int, all_samples: list[StackSampled], strict: bool) -> list[Still]:
         native = next((sample for sample in reversed(all_samples) if sample.native), None)
         samples = all_samples[-LOOKED_AT:]
-        if len(samples) < LEAST_SAMPLES:
+        if len(samples) < MIN_SAMPLES:
             return []
         result = []
         for thread in samples[-1].threads:
@@ -217,7 +217,7 @@ def _asked_to_end(journal: Journal, began: StallBegan) -> float:
     moments += [error.at for error in journal.since(ErrorRaised, began.at) if _leaves(error)]
     asked = min(moments, default=float("inf"))
     seen = sum(began.since <= sample.at <= asked for sample in journal.of(StackSampled) if sample.main)
-    return asked if seen >= LEAST_SAMPLES else float("inf")
+    return asked if seen >= MIN_SAMPLES else float("inf")
 
 
 def _stood_until(journal: Journal, asked: float) -> float:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.journal.run_folder import RunFolder
 
 FILE = "lock"
@@ -24,7 +24,7 @@ def alone_with(run: RunFolder) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip()
-            raise WrongInput(
+            raise InvalidInputError(
                 f"Run '{run.name}' is being trained already, by process {holder or 'unknown'} or its worker. Wait or end it."
             ) from None
         os.ftruncate(descriptor, 0)

@@ -33,8 +33,8 @@ E = TypeVar("E", bound=Event)
 
 JOURNAL_FILES = "events-*.jsonl"
 PULSE_FILES = "pulse-*"
-MOST_OF_A_KIND = 3000  # in memory; a run of weeks must not grow its watcher
-MOST_OF_A_LARGE_KIND = 300
+MAX_OF_A_KIND = 3000  # in memory; a run of weeks must not grow its watcher
+MAX_OF_A_LARGE_KIND = 300
 LARGE_KINDS = (StackSampled, ThreadsSeen, WeightsSampled)  # each some tens of kilobytes in memory
 NEWEST_SHARE, OLDEST_SHARE = 1 / 2, 1 / 8  # of these, that stay whole; what lies between is thinned out
 PIECE_BYTES = 4 * 2**20  # of a file that is read piece by piece
@@ -201,7 +201,7 @@ class Journal:
             kept.append(event)
             if len(kept) > 1 and event.at < kept[-2].at:
                 kept.sort(key=lambda each: each.at)
-            most = MOST_OF_A_LARGE_KIND if isinstance(event, LARGE_KINDS) else MOST_OF_A_KIND
+            most = MAX_OF_A_LARGE_KIND if isinstance(event, LARGE_KINDS) else MAX_OF_A_KIND
             if len(kept) > most:
                 _thin_out(kept, most)
             self._last_at = max(self._last_at, event.at)

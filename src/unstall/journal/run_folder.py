@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import BucketFailed, NoSuchRun, WrongInput
+from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.rank import told_by
@@ -31,16 +31,17 @@ from unstall.journal.writer import is_remote
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
 WORKERS = "workers"  # the folder of those that are not the first
-MOST_NAMED = 5  # runs, in the message that several are meant
+MAX_NAMED = 5  # runs, in the message that several are meant
 _BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def home() -> Path:
-    """Where runs are kept, on the disk. WrongInput where UNSTALL_HOME names no bucket, as gs:///runs of a variable not set."""
+    """Where runs are kept, on the disk. InvalidInputError where UNSTALL_HOME names no bucket, as gs:///runs of a variable
+    not set."""
     explicit = os.environ.get("UNSTALL_HOME")
     if explicit and _SCHEME.match(explicit) and not _BUCKET.fullmatch(explicit):
-        raise WrongInput(
+        raise InvalidInputError(
             f"UNSTALL_HOME: expected a folder, gs://BUCKET/FOLDER or s3://BUCKET/FOLDER. Received: '{explicit}'. "
             "Was a variable in it that is not set?"
         )
@@ -68,7 +69,7 @@ def _state() -> Path:
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
     except RuntimeError:
-        raise WrongInput(
+        raise InvalidInputError(
             "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
         ) from None
 
@@ -209,11 +210,11 @@ class RunFolder:
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise WrongInput(f"'{self.path}' is no run of `unstall train`: {path.name}: {error.strerror}.") from None
+            raise InvalidInputError(f"'{self.path}' is no run of `unstall train`: {path.name}: {error.strerror}.") from None
         except ValueError as error:
-            raise WrongInput(f"'{path}': expected JSON. {error}") from None
+            raise InvalidInputError(f"'{path}': expected JSON. {error}") from None
         if not isinstance(plain, dict):
-            raise WrongInput(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
+            raise InvalidInputError(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
         return by_newer_names(plain)
 
     # --- of a run that is kept in a bucket, too ---
@@ -270,7 +271,7 @@ def create(label: str) -> RunFolder:
             return run
         except FileExistsError:
             continue
-        except (OSError, WrongInput):
+        except (OSError, InvalidInputError):
             break
     return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
 
@@ -307,7 +308,7 @@ def user_name(number: int) -> str:
 def refuse_unreadable(folder: Path, called: str = "run folder") -> None:
     why = why_unreadable(folder)
     if why is not None:
-        raise WrongInput(f"The {called} '{folder}' cannot be read: {why}.")
+        raise InvalidInputError(f"The {called} '{folder}' cannot be read: {why}.")
 
 
 def list_runs() -> list[RunFolder]:
@@ -320,8 +321,8 @@ def list_runs() -> list[RunFolder]:
 
 
 def find(name: str) -> RunFolder:
-    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there. WrongInput where it, or
-    the folder that holds the runs, cannot be read."""
+    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there. InvalidInputError where
+    it, or the folder that holds the runs, cannot be read."""
     found = _find(name)
     refuse_unreadable(found.path)
     return found
@@ -338,7 +339,7 @@ def _find(name: str) -> RunFolder:
         refuse_unreadable(as_path)
     if is_place and as_path.is_dir():
         if not any(as_path.glob("events-*.jsonl")):
-            raise NoSuchRun(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
+            raise RunNotFoundError(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
         return RunFolder(as_path.resolve())
     refuse_unreadable(home(), "folder of the runs")
     runs = list_runs()
@@ -352,15 +353,15 @@ def _find(name: str) -> RunFolder:
     if len(matches) == 1:
         return _brought(matches[0])
     if len(matches) > 1:
-        shown = matches[-MOST_NAMED:]
+        shown = matches[-MAX_NAMED:]
         latest = f", the latest {len(shown)} of them" if len(shown) < len(matches) else ""
         names = ", ".join(run.name for run in shown)
-        raise NoSuchRun(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
+        raise RunNotFoundError(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
     where = bucket_home() or home()
     if not runs:
-        raise NoSuchRun(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
+        raise RunNotFoundError(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
     recent = ", ".join(run.name for run in runs[-3:])
-    raise NoSuchRun(
+    raise RunNotFoundError(
         f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {where}: {recent}."
     )
 
@@ -371,7 +372,7 @@ def _with_those_of_other_machines(runs: list[RunFolder]) -> list[RunFolder]:
 
     try:
         names = run_names(bucket_home())
-    except BucketFailed as error:
+    except BucketError as error:
         if not runs:
             raise
         sys.stderr.write(f"unstall: {error} Only the runs on this disk are looked at.\n")

@@ -30,7 +30,7 @@ from unstall.journal.events import ErrorRaised, Event, EventsLost, WarningShown,
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000
 MESSAGES = (ErrorRaised, WarningShown)  # texts of the program, and few
-MOST_KEPT = 2000  # of the events that were lost, the newest
+MAX_KEPT = 2000  # of the events that were lost, the newest
 RETRY_AFTER_ERROR_S = 1.0
 REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "afs"})
 
@@ -78,7 +78,7 @@ class JournalWriter:
     def __init__(self, path: Path, keeps_lost: bool = False) -> None:
         """`keeps_lost`: events that could not be written are kept for `take_lost`."""
         self.path = path
-        self._kept: Optional[deque[Event]] = deque(maxlen=MOST_KEPT) if keeps_lost else None
+        self._kept: Optional[deque[Event]] = deque(maxlen=MAX_KEPT) if keeps_lost else None
         self._is_torn = False
         self._pid = os.getpid()
         self._file: Optional[int] = None

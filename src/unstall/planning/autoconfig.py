@@ -21,10 +21,10 @@ ON_CORES = "ssdlite320_mobilenet_v3_large"
 ON_CORES_SMALL = "ssd_tiny"
 SMALL_PX = 200  # the longer side of pictures that the tiny detector sees well
 OWN_SIZE = ("retinanet", "fasterrcnn", "faster_rcnn")  # take images of any size; SSD's boxes are made for one
-LEAST_PX, MOST_PX, STRIDE_PX = 320, 1024, 32  # of an image's side, and what it must be a multiple of
-LEAST_OBJECT_PX = 16.0  # as the detector should see the middle half of objects: two cells of its finest map
+MIN_PX, MAX_PX, STRIDE_PX = 320, 1024, 32  # of an image's side, and what it must be a multiple of
+MIN_OBJECT_PX = 16.0  # as the detector should see the middle half of objects: two cells of its finest map
 UPDATES = 7_500  # that a detector wants to be fine-tuned, of 16 images each: 12 epochs of 10,000
-LEAST_EPOCHS, MOST_EPOCHS = 12, 300
+MIN_EPOCHS, MAX_EPOCHS = 12, 300
 WARM_UP_SHARE = 0.1  # of all updates, at most
 BOX_COUNTS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000)
 
@@ -68,16 +68,16 @@ def _image_size(result: Suggested, told: dict[str, Any], model: str, width: int,
     if not model.startswith(OWN_SIZE):
         result.why["detector"] = f"{model} is made for {own[0]}×{own[1]} pixels"
         return
-    side = told["box_width"]["50%"] if told["box_width"] else LEAST_OBJECT_PX
-    scale = max(1.0, min(LEAST_OBJECT_PX / max(side, 1.0), MOST_PX / max(width, height)))
-    scale = min(scale, MOST_PX / max(width, height))
+    side = told["box_width"]["50%"] if told["box_width"] else MIN_OBJECT_PX
+    scale = max(1.0, min(MIN_OBJECT_PX / max(side, 1.0), MAX_PX / max(width, height)))
+    scale = min(scale, MAX_PX / max(width, height))
     sides = [_in_strides(length * scale) for length in (height, width)]
     result.add("detector", {"image_px": sides})
     result.why["detector"] = f"half of the objects are at most {side:.0f} pixels wide"
 
 
 def _in_strides(length: float) -> int:
-    return max(LEAST_PX, min(MOST_PX, STRIDE_PX * round(length / STRIDE_PX)))
+    return max(MIN_PX, min(MAX_PX, STRIDE_PX * round(length / STRIDE_PX)))
 
 
 def _length(result: Suggested, data: DataSet, model: str) -> None:
@@ -85,7 +85,7 @@ def _length(result: Suggested, data: DataSet, model: str) -> None:
     chosen = {name: value for name, value in result.values.items() if name == "validation_share"}
     images = images_to_learn_from(data, Settings(**chosen))
     batch = min(int(recipe.get("batch_size", 16)), max(1, images))
-    epochs = max(LEAST_EPOCHS, min(MOST_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
+    epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
     updates = epochs * max(1, images // batch)
     result.add("batch_size", batch)
     result.add("epochs", epochs, f"{updates:,} updates with {counted(images, 'image')} to learn from")

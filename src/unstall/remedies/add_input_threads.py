@@ -28,7 +28,7 @@ TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = True
 READING_SHARE = 0.5  # of the threads' time: more of it, and they wait for the storage rather than compute
-MOST_FOR_EACH_CORE = 8  # threads that wait for the storage
+MAX_FOR_EACH_CORE = 8  # threads that wait for the storage
 IDLE_SHARE = 0.3  # of the cores that must be idle for more threads to compute
 LOOKED_AT = 10  # samples of the host
 STEPS_TO_JUDGE = 50  # after the restart
@@ -43,7 +43,7 @@ def plan(found: Fault) -> Plan | None:
     reading = measured.read_s / work if work else 0.0
     now = measured.workers
     if reading >= READING_SHARE:
-        wanted = min(now * 2, MOST_FOR_EACH_CORE * found.cores)
+        wanted = min(now * 2, MAX_FOR_EACH_CORE * found.cores)
         why = (
             f"{reading:.0%} of the threads' time goes into reading, where they wait: {wanted} instead of {now} now read at once."
         )

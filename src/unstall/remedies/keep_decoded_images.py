@@ -31,7 +31,7 @@ SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = True
 DECODING_SHARE = 0.5  # of the input threads' time, with reading: what a cache saves
 FREE_SHARE = 0.4  # of the memory that is free
-LEAST_BYTES = 64 * MIB  # below this it holds too little
+MIN_BYTES = 64 * MIB  # below this it holds too little
 
 
 def plan(found: Fault) -> Plan | None:
@@ -46,7 +46,7 @@ def plan(found: Fault) -> Plan | None:
     if found.settings.cache_bytes or waited_s is None or saved < DECODING_SHARE or epochs_left <= 1 or left is None:
         return None
     most = int(left.left_bytes * FREE_SHARE)
-    if most < LEAST_BYTES:
+    if most < MIN_BYTES:
         return None
     why = f"{saved:.0%} of the input threads' time goes into reading and decoding: {size(most)} of decoded images are kept."
     sign = Sign(past_step=step_reached(found.journal) + began.steps_per_epoch, wait_below_s=LESS * waited_s)

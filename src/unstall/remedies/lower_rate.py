@@ -32,15 +32,15 @@ TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
 TIMES = 0.3  # the rate that there was
-MOST_TIMES = 3  # that one run's rate is lowered
-MOST_TIMES_DIVERGED = 2  # at one place, without having got any further
+MAX_TIMES = 3  # that one run's rate is lowered
+MAX_TIMES_DIVERGED = 2  # at one place, without having got any further
 RISEN_TIMES = 3.0  # the usual loss: from there on weights are not trusted
 
 
 def plan(found: Fault) -> Plan | None:
     mine = [plan for plan in found.plans if plan.remedy == __name__.rpartition(".")[2]]
     times = found.times_at_this_place("lower_rate")
-    if len(mine) >= MOST_TIMES or (found.kind == Kind.DIVERGED and times >= MOST_TIMES_DIVERGED):
+    if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.rate * TIMES:.6g}")
     since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)

@@ -30,13 +30,13 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 TREATS = {Kind.STUCK: 1, Kind.DIED: 1}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
-MOST_TIMES_AT_ONE_PLACE = 2  # the third time at the same place it is no accident
-MOST_TIMES_AFTER_AN_ERROR = 1  # an error that Python raised comes back more surely than a kill
+MAX_TIMES_AT_ONE_PLACE = 2  # the third time at the same place it is no accident
+MAX_TIMES_AFTER_AN_ERROR = 1  # an error that Python raised comes back more surely than a kill
 
 
 def plan(found: Fault) -> Plan | None:
     raised = found.kind == Kind.DIED and any(error.fatal for error in found.journal.of(ErrorRaised))
-    most = MOST_TIMES_AFTER_AN_ERROR if raised else MOST_TIMES_AT_ONE_PLACE
+    most = MAX_TIMES_AFTER_AN_ERROR if raised else MAX_TIMES_AT_ONE_PLACE
     if found.times_at_this_place() >= most:
         return None
     step = found.newest_checkpoint

@@ -31,7 +31,7 @@ TREATS = {Kind.HOST_MEMORY: 1}
 SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = False
 AHEAD_BY = 4  # so much less is made ahead
-LEAST_AHEAD_BYTES = 8 * MIB  # below this nothing is gained
+MIN_AHEAD_BYTES = 8 * MIB  # below this nothing is gained
 
 
 def plan(found: Fault) -> Plan | None:
@@ -53,7 +53,7 @@ def smaller(found: Fault) -> dict[str, Any]:
     change: dict[str, Any] = {}
     if settings.cache_bytes and settings.cache_folder is None:
         change["cache_bytes"] = 0
-    if settings.ahead_bytes // AHEAD_BY >= LEAST_AHEAD_BYTES:
+    if settings.ahead_bytes // AHEAD_BY >= MIN_AHEAD_BYTES:
         change["ahead_bytes"] = settings.ahead_bytes // AHEAD_BY
     threads = settings.input_threads or found.cores
     if threads > 1:

@@ -34,7 +34,7 @@ SAFETY = Safety.AUTO
 UNDONE_IF_IN_VAIN = True
 OFTEN = 2  # batches that an example must have stood in
 ALONE = 2  # skipped in a row, at most: more of them are the weights' doing and not the examples'
-MOST_SHARE = 0.05  # of the examples that may be left out in all
+MAX_SHARE = 0.05  # of the examples that may be left out in all
 
 
 def plan(found: Fault) -> Plan | None:
@@ -42,7 +42,7 @@ def plan(found: Fault) -> Plan | None:
     began = found.journal.last(TrainingBegan)
     known = set(found.settings.skip_examples)
     fresh = sorted(rows - known)
-    if not fresh or began is None or len(known) + len(fresh) > MOST_SHARE * began.examples:
+    if not fresh or began is None or len(known) + len(fresh) > MAX_SHARE * began.examples:
         return None
     named = ", ".join(map(str, fresh[:8])) + (", …" if len(fresh) > 8 else "")
     return plan_for(

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.redact.text import redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import aside_of, can_be_replaced, write_text
@@ -19,7 +19,7 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
     text = json.dumps(finite(story), indent=2, default=str, allow_nan=False)
     text = redact_json(text, indent=2) if is_of_program else text
     if target == "-" and sys.stdout is None:
-        raise WrongInput("Cannot write the JSON to standard output: it is closed.")
+        raise InvalidInputError("Cannot write the JSON to standard output: it is closed.")
     if target == "-":
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -53,5 +53,5 @@ def refuse_unwritable(target: str | None) -> None:
         tried.unlink(missing_ok=True)
 
 
-def _refused(target: str | Path, error: OSError) -> WrongInput:
-    return WrongInput(f"Cannot write the JSON to '{target}': {error.strerror}.")
+def _refused(target: str | Path, error: OSError) -> InvalidInputError:
+    return InvalidInputError(f"Cannot write the JSON to '{target}': {error.strerror}.")

@@ -34,7 +34,7 @@ VARIABLES = (
     "OMPI_COMM_WORLD_SIZE",
     "OMPI_COMM_WORLD_RANK",
 )
-MOST_CONNECTIONS = 50
+MAX_CONNECTIONS = 50
 LONGEST_VALUE = 2000
 
 
@@ -66,7 +66,7 @@ def _rows() -> list[Any]:
 
 def _listens(pid: int, rows: list[Any]) -> list[str]:
     here = {f"{row.laddr[0]}:{row.laddr[1]}" for row in rows if row.pid == pid and row.status == psutil.CONN_LISTEN}
-    return sorted(here)[:MOST_CONNECTIONS]
+    return sorted(here)[:MAX_CONNECTIONS]
 
 
 def _connections(pid: int, rows: list[Any]) -> list[dict[str, Any]]:
@@ -78,14 +78,14 @@ def _connections(pid: int, rows: list[Any]) -> list[dict[str, Any]]:
         other = owners.get((there, here))
         if owner == pid and other != pid:
             result.append({"to": f"{str(there[0]).removeprefix('::ffff:')}:{there[1]}", "pid": other})
-    return result[:MOST_CONNECTIONS]
+    return result[:MAX_CONNECTIONS]
 
 
 # The machine that a run is on: its name, its addresses, and how its clock stands to the time since it was started.
 
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-MOST_ADDRESSES = 40
+MAX_ADDRESSES = 40
 
 
 def look() -> MachineSeen:
@@ -126,7 +126,7 @@ def addresses() -> list[str]:
         for each in interface:
             if each.family in {socket.AF_INET, socket.AF_INET6} and _leads_here(each.address):
                 told.append(each.address)
-    return sorted(set(told))[:MOST_ADDRESSES]
+    return sorted(set(told))[:MAX_ADDRESSES]
 
 
 def _leads_here(text: str) -> bool:

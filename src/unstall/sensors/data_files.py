@@ -20,14 +20,14 @@ from unstall.data.io.image.headers import header_within
 from unstall.journal import data_fingerprint
 from unstall.sensors import filesystem, label_files, tfrecord_files
 
-MOST_FILES = 200_000
-MOST_SECONDS = 20.0
+MAX_FILES = 200_000
+MAX_SECONDS = 20.0
 ALL_HEADERS_UP_TO = 5_000
 SOME_HEADERS = 4_000  # of more images than that …
 LARGEST_HEADERS = 500  # … and those of the largest files, where rare large images are
-MOST_LABEL_BYTES = 64 * 2**20
+MAX_LABEL_BYTES = 64 * 2**20
 PIECE_BYTES = 256 * 1024
-MOST_PIECES = 128  # of a file of arrays, spread over it
+MAX_PIECES = 128  # of a file of arrays, spread over it
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
 LABELS = frozenset({".xml", ".txt", ".json", ".csv", ".pbtxt"})
 ARRAYS = frozenset({".npy", ".npz", ".h5", ".hdf5", ".parquet", ".arrow", ".mdb", ".pkl", ".zip", ".tar"})
@@ -54,7 +54,7 @@ class Found:
 
     @property
     def is_full(self) -> bool:
-        if self.count >= MOST_FILES or time.monotonic() > self.until:
+        if self.count >= MAX_FILES or time.monotonic() > self.until:
             self.is_whole = False
         return not self.is_whole
 
@@ -70,7 +70,7 @@ def kind_of(path: str) -> str | None:
     return "records" if RECORD.search(path) else None
 
 
-def measure(paths: Sequence[str], folder: str = "", most_s: float = MOST_SECONDS) -> dict[str, Any]:
+def measure(paths: Sequence[str], folder: str = "", most_s: float = MAX_SECONDS) -> dict[str, Any]:
     """Of files, folders and patterns; relative ones are meant from the folder. Empty where no data lies there."""
     found = Found(time.monotonic() + most_s)
     for path in paths:
@@ -176,7 +176,7 @@ def _image_sizes(found: Found) -> list[tuple[str, int, int]]:
 
 def _labels_digest(found: Found) -> str:
     """Of what the annotations hold, where that can be read in little time: a label that is other may be as long as before."""
-    if not found.labels or sum(found.labels.values()) > MOST_LABEL_BYTES:
+    if not found.labels or sum(found.labels.values()) > MAX_LABEL_BYTES:
         return ""
     parts = []
     for path in found.labels:
@@ -193,7 +193,7 @@ def _arrays_digest(found: Found) -> str:
     for path, size in found.arrays.items():
         if time.monotonic() > found.until:
             return ""
-        step = max(PIECE_BYTES, size // MOST_PIECES)
+        step = max(PIECE_BYTES, size // MAX_PIECES)
         total = hashlib.sha256()
         try:
             with Path(path).open("rb") as file:

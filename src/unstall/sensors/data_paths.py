@@ -15,8 +15,8 @@ from pathlib import Path
 from unstall.sensors.data_files import kind_of
 from unstall.sensors.label_files import is_annotation
 
-MOST_CANDIDATES = 3000
-MOST_NAMED = 40
+MAX_CANDIDATES = 3000
+MAX_NAMED = 40
 ENTRIES_LOOKED_AT = 300
 WRITTEN = frozenset({
     "checkpoint", "checkpoints", "ckpt", "ckpts", "figures", "log", "logs", "mlruns", "models", "out", "output", "outputs",
@@ -35,7 +35,7 @@ def named(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) 
             path = os.path.normpath(Path(folder, candidate).expanduser())
             if path not in found and _holds_data(path, folders):
                 found[path] = None
-        if len(found) >= MOST_NAMED:
+        if len(found) >= MAX_NAMED:
             break
     return list(found)
 
@@ -48,7 +48,7 @@ def _candidates(texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
         if text not in told and ("/" in text or "." in text or text.isidentifier()) and "://" not in text and "\0" not in text:
             told.add(text)
             yield text
-        if len(told) >= MOST_CANDIDATES:
+        if len(told) >= MAX_CANDIDATES:
             return
 
 

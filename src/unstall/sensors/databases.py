@@ -17,7 +17,7 @@ from unstall.sensors.children import look
 
 PENDING, SHARED_LAST = 0x40000000, 0x400001FF  # between them: who means to write, and who reads
 WAL_WRITE = 120  # the byte of -shm that a writer locks
-MOST_FILES = 4000
+MAX_FILES = 4000
 BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -73,7 +73,7 @@ def _blocking(pid: int, inode: int, shared: int | None, locks: list[Lock]) -> Lo
 def _files(pid: int) -> Iterator[tuple[str, int]]:
     """Path and inode of each plain file that it has open."""
     try:
-        numbers = sorted(Path(f"/proc/{pid}/fd").iterdir())[:MOST_FILES]
+        numbers = sorted(Path(f"/proc/{pid}/fd").iterdir())[:MAX_FILES]
     except OSError:
         return
     for link in numbers:

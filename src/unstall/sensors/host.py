@@ -238,7 +238,7 @@ def _threads(pid: int) -> _Threads:
 
 EVERY_S = 0.02
 COST_SHARE = 0.005  # of a core, at the most: what takes long is done more seldom
-MOST_LOOKS = 2000
+MAX_LOOKS = 2000
 WINDOWS = 4  # that the time since the last question is divided into
 PROCESSES = 16
 
@@ -275,8 +275,8 @@ class MemoryLooks:
             held = own + sum(resident_bytes(pid) for pid in self._tree()[:PROCESSES] if pid != self._pid)
             with self._lock:
                 self._looks.append(held)
-                if len(self._looks) > MOST_LOOKS:
-                    del self._looks[: MOST_LOOKS // 2]
+                if len(self._looks) > MAX_LOOKS:
+                    del self._looks[: MAX_LOOKS // 2]
             time.sleep(max(EVERY_S, (time.thread_time() - began) / COST_SHARE))
 
 

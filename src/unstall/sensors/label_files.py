@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-MOST_FILES = 4_000  # annotations of one image each
-MOST_FOLDERS = 24
+MAX_FILES = 4_000  # annotations of one image each
+MAX_FOLDERS = 24
 LABEL_FOLDERS = {"images": ("labels", "annotations"), "jpegimages": ("Annotations",), "imgs": ("labels",)}
 LARGEST_JSON_BYTES = 2**29
 LARGEST_LABEL_BYTES = 2**20
@@ -41,7 +41,7 @@ def beside(images: Iterable[str]) -> Iterator[str]:
     stems: dict[str, set[str]] = {}
     for path in images:
         stems.setdefault(str(Path(path).parent), set()).add(Path(path).stem)
-    for folder in list(stems)[:MOST_FOLDERS]:
+    for folder in list(stems)[:MAX_FOLDERS]:
         base, _, last = folder.rpartition("/")
         swapped = [f"{base}/{name}" for name in LABEL_FOLDERS.get(last.lower(), ())]
         inner = [folder.replace("/images/", "/labels/")] if "/images/" in folder else []
@@ -65,8 +65,8 @@ def boxes_per_image(labels: Mapping[str, int], images: int, until: float) -> lis
     single = sorted(
         path for path, size in labels.items() if path.lower().endswith((".xml", ".txt")) and size <= LARGEST_LABEL_BYTES
     )
-    if len(single) > MOST_FILES:
-        single = single[:: -(-len(single) // MOST_FILES)]
+    if len(single) > MAX_FILES:
+        single = single[:: -(-len(single) // MAX_FILES)]
     for path in single:
         if time.monotonic() > until:
             break

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unstall.journal.events import ErrorRaised, PathLooked
 
-MOST_ENTRIES = 5000
+MAX_ENTRIES = 5000
 _MISSING = (
     re.compile(r"No such file or directory: '(?P<path>[^']+)'"),
     re.compile(r'No such file or directory: "(?P<path>[^"]+)"'),
@@ -61,7 +61,7 @@ def _exists_up_to(path: Path) -> tuple[Path, str]:
 def _names(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return [entry.name for entry, _ in zip(entries, range(MOST_ENTRIES), strict=False)]
+            return [entry.name for entry, _ in zip(entries, range(MAX_ENTRIES), strict=False)]
     except OSError:
         return []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from unstall.journal.events import LibrariesSeen
 
-MOST_PACKAGES = 600
+MAX_PACKAGES = 600
 LARGEST_LIST_BYTES = 8 * 2**20
 _IN_MEMORY = re.compile(r"(?P<folder>/\S*/(?:site|dist)-packages)/(?P<name>[A-Za-z0-9_]+)")
 
@@ -21,7 +21,7 @@ def versions(packages: Mapping[str, str]) -> dict[str, str]:
     """By the name of the distribution. `packages`: names as they are imported (cv2, google.protobuf), each with its folder."""
     found: dict[str, str] = {}
     for folder in dict.fromkeys(packages.values()):
-        wanted = [name for name, place in packages.items() if place == folder][:MOST_PACKAGES]
+        wanted = [name for name, place in packages.items() if place == folder][:MAX_PACKAGES]
         found.update(_versions_in(Path(folder), wanted))
     return dict(sorted(found.items()))
 

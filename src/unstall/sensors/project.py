@@ -16,8 +16,8 @@ from typing import Any
 
 from unstall.base.redact.environment import masked_source
 
-MOST_FILES = 200
-MOST_BYTES = 2 * 2**20  # of all together
+MAX_FILES = 200
+MAX_BYTES = 2 * 2**20  # of all together
 LARGEST_FILE_BYTES = 2**19
 LARGEST_NAMED_BYTES = 2**18  # of a file that the command line names
 TEXTS = frozenset({
@@ -49,7 +49,7 @@ class Sources:
             return None
         try:
             size = path.stat().st_size
-            if len(self.files) >= MOST_FILES or size > most_bytes or self.size_bytes + size > MOST_BYTES:
+            if len(self.files) >= MAX_FILES or size > most_bytes or self.size_bytes + size > MAX_BYTES:
                 self.left_out += 1
                 return None
             data = path.read_bytes()

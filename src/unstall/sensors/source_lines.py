@@ -16,7 +16,7 @@ from pathlib import Path
 from unstall.journal.events import SourceRead, StackSampled
 from unstall.journal.stack_frames import user_frames
 
-MOST_LINES = 60
+MAX_LINES = 60
 LARGEST_FILE_BYTES = 2_000_000
 LONGEST_TEXT = 200
 
@@ -38,7 +38,7 @@ def read(samples: list[StackSampled]) -> list[SourceRead]:
         for thread in sample.threads:
             for frame in user_frames(thread):
                 places.setdefault((frame["file"], frame["line"]), frame["function"])
-    found = (read_line(file, line) for file, line in list(places)[:MOST_LINES])
+    found = (read_line(file, line) for file, line in list(places)[:MAX_LINES])
     return [event for event in found if event is not None]
 
 

@@ -21,8 +21,8 @@ from unstall.journal.events import Event, Frame, SampleFailed, StackSampled, Thr
 PYTHON_TIMEOUT_S = 5.0
 NATIVE_TIMEOUT_S = 20.0
 GONE = ": it is gone"  # a process that ended while it was looked at: nothing is hidden by that
-MOST_FRAMES = 120
-MOST_THREADS = 200
+MAX_FRAMES = 120
+MAX_THREADS = 200
 # Processes whose quick samples number threads by their handle, since nothing else could be had: native ones then do, too.
 _BY_HANDLE: set[int] = set()
 
@@ -72,7 +72,7 @@ def _threads(pid: int, told: list[dict[str, Any]], native: bool) -> list[ThreadS
     else:
         ids = kernel_ids(pid, handles)
         (_BY_HANDLE.discard if ids else _BY_HANDLE.add)(pid)
-    theirs = [thread for thread in told if not _is_ours(thread)][:MOST_THREADS]
+    theirs = [thread for thread in told if not _is_ours(thread)][:MAX_THREADS]
     return [_thread(pid, thread, ids.get(int(thread["thread_id"]))) for thread in theirs]
 
 
@@ -84,7 +84,7 @@ def _thread(pid: int, plain: dict[str, Any], number: int | None) -> ThreadStack:
         "name": plain.get("thread_name") or "",
         "active": bool(plain.get("active")) and not (is_guessed and number is not None and is_asleep(pid, number)),
         "gil": bool(plain.get("owns_gil")),
-        "frames": [_frame(frame) for frame in plain["frames"][:MOST_FRAMES]],
+        "frames": [_frame(frame) for frame in plain["frames"][:MAX_FRAMES]],
     }
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from unstall.data.io.image.headers import header_within
 
-MOST_RECORDS = 200_000
+MAX_RECORDS = 200_000
 SOME_RECORDS = 600  # that are read, spread over all
 LARGEST_RECORDS = 100  # and these
-MOST_BYTES = 96 * 2**20
+MAX_BYTES = 96 * 2**20
 GZIP = b"\x1f\x8b"
 IMAGE_BEGINS = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 BOXES = b"image/object/bbox/xmin"
@@ -35,14 +35,14 @@ def look(paths: Iterable[str], until: float) -> Records:
     found = Records()
     places: list[tuple[str, int, int]] = []  # file, offset, length
     for path in sorted(paths):
-        if len(places) < MOST_RECORDS and time.monotonic() < until:
-            places += [(path, *each) for each in _places(path, MOST_RECORDS - len(places))]
+        if len(places) < MAX_RECORDS and time.monotonic() < until:
+            places += [(path, *each) for each in _places(path, MAX_RECORDS - len(places))]
     found.lengths = [length for _, _, length in places]
     read = 0
     for number in _chosen(found.lengths):
         path, offset, length = places[number]
         read += length
-        if read > MOST_BYTES or time.monotonic() > until:
+        if read > MAX_BYTES or time.monotonic() > until:
             break
         _look_into(path, offset, length, number, found)
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 from unstall.journal.events import ThreadsSeen
 
-MOST_THREADS = 300
+MAX_THREADS = 300
 
 # Numbers of the system calls that a thread can wait in, by machine.
 _CALLS: dict[str, dict[int, str]] = {
@@ -44,7 +44,7 @@ _ON_DESCRIPTOR = frozenset(
 # Calls that name a file, and the argument that does; one before it is the folder that the name is relative to.
 _ON_PATH = {"open": 0, "stat": 0, "openat": 1, "newfstatat": 1}
 AT_FDCWD = 0xFFFFFF9C
-MOST_PATH_BYTES = 4096
+MAX_PATH_BYTES = 4096
 
 
 def sample(pid: int, main: bool = True, only: Collection[int] = ()) -> ThreadsSeen | None:
@@ -56,7 +56,7 @@ def sample(pid: int, main: bool = True, only: Collection[int] = ()) -> ThreadsSe
     except OSError:
         return None
     tasks = [task for task in tasks if not only or task in only]
-    threads = [seen for task in tasks[:MOST_THREADS] if (seen := _thread(pid, task, now_ms, calls)) is not None]
+    threads = [seen for task in tasks[:MAX_THREADS] if (seen := _thread(pid, task, now_ms, calls)) is not None]
     return ThreadsSeen(at=time.time(), pid=pid, main=main, threads=threads)
 
 
@@ -153,7 +153,7 @@ def _path(pid: int, call: str | None, arguments: list[int]) -> str | None:
     try:
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
             memory.seek(arguments[index])
-            name = memory.read(MOST_PATH_BYTES).split(b"\0")[0].decode("utf-8")
+            name = memory.read(MAX_PATH_BYTES).split(b"\0")[0].decode("utf-8")
         if not name or not name.isprintable():
             return None
         descriptor = arguments[0] & 0xFFFFFFFF if index else AT_FDCWD

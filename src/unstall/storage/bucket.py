@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unstall.base.errors import BucketFailed, NoSuchBucket
+from unstall.base.errors import BucketError, BucketNotFoundError
 from unstall.storage.clients import client
 from unstall.storage.retry import Beyond, Missing, Patience
 
@@ -86,8 +86,8 @@ class Bucket:
         try:
             self._try("read", "", lambda files, path: files._info(path))
         except Missing:
-            raise NoSuchBucket(f"{self.scheme}://{self.name} cannot be read: there is no such bucket.") from None
-        except BucketFailed:
+            raise BucketNotFoundError(f"{self.scheme}://{self.name} cannot be read: there is no such bucket.") from None
+        except BucketError:
             pass
         self._is_known_to_be_there = True
 
@@ -118,7 +118,7 @@ class Bucket:
         try:
             self._try("write", key, ask, size)
         except Missing:  # an object need not be there before it is written
-            raise NoSuchBucket(f"{self.scheme}://{self.name}/{key} cannot be written: there is no such bucket.") from None
+            raise BucketNotFoundError(f"{self.scheme}://{self.name}/{key} cannot be written: there is no such bucket.") from None
 
     def delete(self, key: str) -> None:
         """Also if it is not there."""

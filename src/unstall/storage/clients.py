@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from unstall.base.errors import NotInstalled
+from unstall.base.errors import MissingDependencyError
 from unstall.storage.retry import Missing, Taken, silence_s
 
 T = TypeVar("T")
@@ -70,7 +70,9 @@ def client(scheme: str) -> Client:
         if key not in _clients:
             package, extra = PACKAGES[scheme]
             if find_spec(package) is None:
-                raise NotInstalled(f"{scheme}:// needs the package '{package}'. Install: pip install 'unstall[{extra}]'")
+                raise MissingDependencyError(
+                    f"{scheme}:// needs the package '{package}'. Install: pip install 'unstall[{extra}]'"
+                )
             _start_loop()
             _clients[key] = _google() if scheme == "gs" else _amazon()
         return _clients[key]

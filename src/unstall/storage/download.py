@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from unstall.base.errors import NoSuchRun, NotPermitted
+from unstall.base.errors import AccessDeniedError, RunNotFoundError
 from unstall.base.private_files import FILE_MODE, make_private_folder
 from unstall.base.progress import Progress
 from unstall.journal.run_folder import RunFolder, bucket_home, folder_for
@@ -102,7 +102,7 @@ def copied(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
                 if not run.bucket:
                     run.keep_in(str(source))
     except OSError as error:
-        raise NotPermitted(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None
+        raise AccessDeniedError(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None
     return run
 
 
@@ -166,7 +166,7 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     source = located(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     if not is_run(source):
-        raise NoSuchRun(f"There is no run at {source}: neither a journal nor settings of a training lie there.")
+        raise RunNotFoundError(f"There is no run at {source}: neither a journal nor settings of a training lie there.")
     run = RunFolder(folder_for(str(source)))
     if is_going_on(run.path):
         return run
@@ -183,7 +183,7 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
                 take_over(run)
         run.keep_in(str(source))
     except OSError as error:
-        raise NotPermitted(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None
+        raise AccessDeniedError(f"Cannot bring {source} to '{run.path}': {error.strerror or error}.") from None
     return run
 
 

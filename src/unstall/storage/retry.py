@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from unstall.base.errors import BucketFailed
+from unstall.base.errors import BucketError
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class Patience:
             time.sleep(now_s)
             pause_s = min(LONGEST_PAUSE_S, 2 * pause_s)
 
-    def _given_up(self, doing: str, key: str, cause: Cause, tries: int, seconds: float) -> BucketFailed:
+    def _given_up(self, doing: str, key: str, cause: Cause, tries: int, seconds: float) -> BucketError:
         words = cause.words
         if cause.may_pass:
             words += f"; tried {tries} times in {seconds:.0f} s"
@@ -110,9 +110,9 @@ class Patience:
             words += f". Sign in: {SIGN_IN[self._scheme]}; or have the account be given the bucket '{self._bucket}'"
         return self._failed(doing, key, words)
 
-    def _failed(self, doing: str, key: str, words: str) -> BucketFailed:
+    def _failed(self, doing: str, key: str, words: str) -> BucketError:
         done = {"read": "read", "write": "written", "list": "listed", "delete": "deleted"}[doing]
-        return BucketFailed(f"{self._scheme}://{self._bucket}/{key} cannot be {done}: {words}.")
+        return BucketError(f"{self._scheme}://{self._bucket}/{key} cannot be {done}: {words}.")
 
 
 # --- what went wrong ---

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unstall.base.errors import NotPermitted, WrongInput
+from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.base.progress import Progress
 from unstall.storage.bucket import AT_ONCE, ahead
 from unstall.storage.bucket_path import BucketPath
@@ -26,7 +26,7 @@ def on_disk(path: Path) -> Path:
         return path
     found = path.entry()
     if found.is_folder:
-        raise WrongInput(f"'{path}': expected a file. There is a folder.")
+        raise InvalidInputError(f"'{path}': expected a file. There is a folder.")
     made_from = hashlib.sha256(f"{path} {found.version} {found.size} {found.changed_at}".encode()).hexdigest()[:24]
     target = copies_folder() / made_from / path.name
     if not (target.is_file() and target.stat().st_size == found.size):
@@ -43,10 +43,10 @@ def _fetch(path: BucketPath, size: int, target: Path) -> None:
                 file.write(part)
             length = file.tell()
         if length != size:
-            raise WrongInput(f"'{path}' has changed while it was read: {length:,} of {size:,} bytes came. Try again.")
+            raise InvalidInputError(f"'{path}' has changed while it was read: {length:,} of {size:,} bytes came. Try again.")
         aside.replace(target)
     except OSError as error:
-        raise NotPermitted(f"Cannot keep a copy of {path} in '{target.parent}': {error.strerror or error}.") from None
+        raise AccessDeniedError(f"Cannot keep a copy of {path} in '{target.parent}': {error.strerror or error}.") from None
     finally:
         aside.unlink(missing_ok=True)
 

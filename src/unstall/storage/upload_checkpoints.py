@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import BucketFailed
+from unstall.base.errors import BucketError
 from unstall.base.private_files import FOLDER_MODE, private_opener, write_private
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_path import BucketPath
@@ -115,13 +115,13 @@ class KeptCheckpoints:
 
         for file, said in files.items():
             if _sha256(linked / file) != said["sha256"]:
-                raise BucketFailed(f"{self._target / name} is not written: {file} on the disk is not what its manifest says.")
+                raise BucketError(f"{self._target / name} is not written: {file} on the disk is not what its manifest says.")
         for _ in ahead(put, list(parts_of(linked)), AT_ONCE):
             pass
         there = {each.key.rpartition("/")[2]: each.size for each in (self._target / name).listed() or []}
         for part in parts_of(linked):
             if there.get(part.name) != part.end - part.begin:
-                raise BucketFailed(f"{self._target / name / part.name} was written and is not there whole.")
+                raise BucketError(f"{self._target / name / part.name} was written and is not there whole.")
 
     def _finish(self, name: str, manifest: bytes) -> None:
         path = self._target / name / MANIFEST
@@ -129,7 +129,7 @@ class KeptCheckpoints:
             path.bucket.write(path.key, manifest, must_be_new=True)
         except Taken:
             if path.read_bytes() != manifest:  # equal: the answer to our own writing was lost on its way
-                raise BucketFailed(
+                raise BucketError(
                     f"{path} was written by another process meanwhile: is the run trained on two machines?"
                 ) from None
 

@@ -22,7 +22,7 @@ FOLDER = "journal"
 WORKERS = "workers"  # each but the first has a folder in it, with journals of its own
 PATTERN = "events-*.jsonl"
 SEGMENT_BYTES = 2**20  # a segment of this size is finished, and another begun
-MOST_READ_BYTES = 8 * 2**20  # at once, of a journal that grows quickly
+MAX_READ_BYTES = 8 * 2**20  # at once, of a journal that grows quickly
 COMPARED_BYTES = 4096  # of what the disk has, before more is added to it: it may have been written otherwise
 _SEGMENT = re.compile(rf"(?P<worker>{WORKERS}/\d+/)?{FOLDER}/(?P<name>events-[\w.-]+\.jsonl)/(?P<begin>\d{{1,18}})")
 
@@ -61,7 +61,7 @@ class KeptJournals:
         """Whether there may be more."""
         with path.open("rb") as file:
             file.seek(journal.begin)
-            raw = file.read(MOST_READ_BYTES)
+            raw = file.read(MAX_READ_BYTES)
         whole = raw[: raw.rfind(b"\n") + 1]
         if journal.begin + len(whole) <= journal.end:
             return False
@@ -69,7 +69,7 @@ class KeptJournals:
         journal.end = journal.begin + len(whole)
         if len(whole) >= SEGMENT_BYTES:
             journal.begin = journal.end
-        return len(raw) == MOST_READ_BYTES
+        return len(raw) == MAX_READ_BYTES
 
 
 def segments(folder: BucketPath) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 SCHEMES = ("gs", "s3")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -51,14 +51,14 @@ def parts_of(text: str) -> tuple[str, str]:
     """The bucket and the name in it."""
     scheme = scheme_of(text)
     if scheme not in SCHEMES:
-        raise WrongInput(f"'{text}': expected a path, gs://BUCKET/NAME or s3://BUCKET/NAME. Received: {scheme}://")
+        raise InvalidInputError(f"'{text}': expected a path, gs://BUCKET/NAME or s3://BUCKET/NAME. Received: {scheme}://")
     bucket, _, key = text[len(scheme) + 3 :].partition("/")
     if not bucket:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{text}' names no bucket. Expected {scheme}://BUCKET/NAME. Was a variable in its place that is not set?"
         )
     if not _BUCKET.fullmatch(bucket):
-        raise WrongInput(f"'{text}': expected a bucket's name of letters, digits, dots and dashes. Received: {bucket!r}")
+        raise InvalidInputError(f"'{text}': expected a bucket's name of letters, digits, dots and dashes. Received: {bucket!r}")
     return bucket, key.strip("/")
 
 
@@ -67,7 +67,7 @@ def refuse_unset(text: str) -> None:
     name = unset_variable(text)
     if name is not None and not (scheme_of(text) == "" and Path(text).exists()):
         what = f"the variable {name}, which is not set" if name else "a variable without a name"
-        raise WrongInput(f"'{text}' has {what}. Set it (export {name or 'NAME'}=…), or write the path out.")
+        raise InvalidInputError(f"'{text}' has {what}. Set it (export {name or 'NAME'}=…), or write the path out.")
 
 
 def unset_variable(text: str) -> str | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.journal.events import ENDING, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.signal_dispositions import given, spawn
@@ -71,7 +71,7 @@ class Launched:
             self.pid = spawn(command, environment(run, variables), self.mask, prints_on_stderr)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
-            raise WrongInput(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
+            raise InvalidInputError(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
         self.ended: ProcessEnded | None = None
         self._stopped_by_us = False
         self._kill_at = math.inf

@@ -36,7 +36,7 @@ MEASURE_AFTER_S = 3.0  # after data was met: more of it may come
 MEASURE_AT_LATEST_S = 12.0  # by then a program that shows nothing from inside is taken at its word: the paths that it names
 OPEN_LOOKS_S = (3.0, 6.0, 9.0, 11.0)  # when it is asked which files it holds open
 WAIT_AT_END_S = 5.0
-MOST_PATHS = 400
+MAX_PATHS = 400
 NICENESS = 5
 STARTED_BEFORE_S = 1.0  # the program may have begun a moment before it is recorded
 
@@ -186,7 +186,7 @@ class Recorder:
     # --- data ---
 
     def _meet(self, paths: Sequence[str], how: str) -> None:
-        fresh = [path for path in paths if path not in self._data][: MOST_PATHS - len(self._data)]
+        fresh = [path for path in paths if path not in self._data][: MAX_PATHS - len(self._data)]
         if fresh:
             self._data.update(dict.fromkeys(fresh, how))
             self._data_due = min(self._data_due, time.monotonic() - self._began + MEASURE_AFTER_S)

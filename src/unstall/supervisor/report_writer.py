@@ -10,7 +10,7 @@ from typing import Any
 from unstall.diagnosis.findings import Diagnosis
 from unstall.supervisor.watch import Watch
 
-MOST_S = 5.0  # the caller waits for the end of the run, not for a page; on a disk that hangs it would wait for ever
+MAX_S = 5.0  # the caller waits for the end of the run, not for a page; on a disk that hangs it would wait for ever
 
 
 def told_exactly(watch: Watch, story: dict[str, Any]) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def keep_record(watch: Watch) -> None:
 def _within_time(watch: Watch, what: str, write: Callable[[], None]) -> None:
     writer = threading.Thread(target=lambda: watch.guarded(what, write), name=f"unstall-{what}", daemon=True)
     writer.start()
-    writer.join(MOST_S)
+    writer.join(MAX_S)
 
 
 # What changed since the last good run, said with the verdict: within its time, and without harm if it cannot be.
 
 
-MOST_WHILE_RUNNING_S = 2.0  # the watching waits meanwhile
+MAX_WHILE_RUNNING_S = 2.0  # the watching waits meanwhile
 
 
 def since_last_good(watch: Watch, story: dict[str, Any], is_over: bool) -> dict[str, Any] | None:
@@ -70,5 +70,5 @@ def since_last_good(watch: Watch, story: dict[str, Any], is_over: bool) -> dict[
 
     thread = threading.Thread(target=lambda: watch.guarded("compare", look), name="unstall-compare", daemon=True)
     thread.start()
-    thread.join(MOST_S if is_over else MOST_WHILE_RUNNING_S)
+    thread.join(MAX_S if is_over else MAX_WHILE_RUNNING_S)
     return found[0] if found else None

@@ -13,13 +13,13 @@ from unstall.journal.run_folder import RunFolder
 def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
-    from unstall.supervisor.run.program import Teller, Wishes
+    from unstall.supervisor.run.program import Printer, RunOptions
     from unstall.supervisor.upload_process import kept_in_bucket
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))
     watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
-    teller = Teller(run, Wishes(quiet=quiet))
+    teller = Printer(run, RunOptions(quiet=quiet))
     with kept_in_bucket(run, teller.complain):
         while is_alive(pid):
             diagnosis = watch.tick()

@@ -46,10 +46,10 @@ TICK_S = 0.5
 STALL_SAMPLES = 3
 STALL_SAMPLE_EVERY_S = 0.7
 MORE_SAMPLES_EVERY_S = 10.0
-MOST_STALL_SAMPLES = 12
+MAX_STALL_SAMPLES = 12
 CHILDREN_SAMPLED = 12
 FULL_SOON_S = 40.0  # when memory will be full so soon, stacks are taken often: they say who fills it
-MOST_PRESSURE_SAMPLES = 40
+MAX_PRESSURE_SAMPLES = 40
 IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
 
 
@@ -183,7 +183,7 @@ class Watch:
         """While memory runs full: where the program stands. After a kill it is too late to ask."""
         hosts = self.journal.of(HostSampled)
         left = seconds_left(hosts)
-        if left is not None and left < FULL_SOON_S and is_filling(hosts) and self._pressure_samples < MOST_PRESSURE_SAMPLES:
+        if left is not None and left < FULL_SOON_S and is_filling(hosts) and self._pressure_samples < MAX_PRESSURE_SAMPLES:
             self._pressure_samples += 1
             sample = self._sample_stack(self.training_pid())
             if isinstance(sample, StackSampled):
@@ -222,7 +222,7 @@ class Watch:
     @property
     def has_looked_closely(self) -> bool:
         """The stacks of the present stall have been taken, as far as they can be."""
-        return self._native_taken or self._stacks_refused or self._stall_samples >= MOST_STALL_SAMPLES
+        return self._native_taken or self._stacks_refused or self._stall_samples >= MAX_STALL_SAMPLES
 
     @property
     def has_samples(self) -> bool:
@@ -325,7 +325,7 @@ class Watch:
         pid = self.training_pid()
         if self._stall_samples >= STALL_SAMPLES and not self._native_taken:
             return self._look_deeper(pid)
-        if now < self._next_stall_sample or self._stall_samples >= MOST_STALL_SAMPLES:
+        if now < self._next_stall_sample or self._stall_samples >= MAX_STALL_SAMPLES:
             is_looked_at = self._stall_samples >= STALL_SAMPLES  # before, the stacks of children are not there to compare
             return self.examine() if is_looked_at and self._diagnosis_rhythm.is_due(now, 0.0) else None
         others = self._others(pid)

@@ -8,11 +8,11 @@ from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
 
 LEVELS = 5  # of the pyramids here
-LEAST_SSD_LEVELS, MOST_SSD_LEVELS = 2, 6
+MIN_SSD_LEVELS, MAX_SSD_LEVELS = 2, 6
 USUAL_RATIOS = (1.0, 2.0, 0.5, 3.0, 1 / 3)  # of SSD
 GENERATORS = ("ssd_anchor_generator", "multiscale_anchor_generator", "grid_anchor_generator", "flexible_grid_anchor_generator")
 SMALLEST_PX = 32.0  # on the finest level of Faster R-CNN's pyramid, each coarser one having twice that
-LEAST, MOST = 1e-3, 1e4  # of a scale or a ratio
+MIN, MAX = 1e-3, 1e4  # of a scale or a ratio
 
 
 def generator_of(node: Node) -> str:
@@ -22,15 +22,15 @@ def generator_of(node: Node) -> str:
 # --- SSD ---
 
 
-def ssd(node: Node, ledger: Ledger, most_levels: int = MOST_SSD_LEVELS) -> None:
+def ssd(node: Node, ledger: Ledger, most_levels: int = MAX_SSD_LEVELS) -> None:
     """`ssd_anchor_generator`: scales from the finest level to the coarsest, and one more, of which only the half way is used."""
     inner = node.node("ssd_anchor_generator")
     wanted = inner.whole("num_layers", 6, 1, 64)
-    levels = min(max(wanted, LEAST_SSD_LEVELS), most_levels)
+    levels = min(max(wanted, MIN_SSD_LEVELS), most_levels)
     scales = ssd_scales(inner, levels)
-    said = "" if levels == wanted else f"{LEAST_SSD_LEVELS} to {most_levels} levels fit into the image here, not {wanted}"
+    said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {most_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
-    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", LEAST, MOST) or list(USUAL_RATIOS))
+    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
     is_reduced = inner.flag("reduce_boxes_in_lowest_layer", True)
     by_level = [ratios] * levels
     if is_reduced:
@@ -52,11 +52,11 @@ def ssd(node: Node, ledger: Ledger, most_levels: int = MOST_SSD_LEVELS) -> None:
 
 
 def ssd_scales(inner: Node, levels: int) -> list[float]:
-    given = inner.numbers("scales", LEAST, MOST)
+    given = inner.numbers("scales", MIN, MAX)
     if given:
         scales = (given + [given[-1]] * levels)[:levels]
         return [round(scale, 6) for scale in [*scales, 1.0]]
-    least, most = inner.number("min_scale", 0.2, LEAST, MOST), inner.number("max_scale", 0.95, LEAST, MOST)
+    least, most = inner.number("min_scale", 0.2, MIN, MAX), inner.number("max_scale", 0.95, MIN, MAX)
     return [round(least + (most - least) * level / (levels - 1), 6) for level in range(levels)] + [1.0]
 
 
@@ -76,7 +76,7 @@ def pyramid(node: Node, ledger: Ledger, min_level: int) -> None:
     """`multiscale_anchor_generator`: on each level of the pyramid a size, and more up to the next octave."""
     inner = node.node("multiscale_anchor_generator")
     first, last = inner.whole("min_level", 3, 0, 20), inner.whole("max_level", 7, 0, 20)
-    scale, octave = inner.number("anchor_scale", 4.0, LEAST, MOST), inner.whole("scales_per_octave", 2, 1, 16)
+    scale, octave = inner.number("anchor_scale", 4.0, MIN, MAX), inner.whole("scales_per_octave", 2, 1, 16)
     levels = range(min_level, min_level + LEVELS)
     sizes = [[round(scale * 2.0 ** (level + step / octave), 2) for step in range(octave)] for level in levels]
     same = (first, last) == (levels[0], levels[-1])
@@ -91,8 +91,8 @@ def pyramid(node: Node, ledger: Ledger, min_level: int) -> None:
 def grid(node: Node, ledger: Ledger, levels: int = LEVELS) -> None:
     """`grid_anchor_generator`: all sizes on one map. Here each goes to the level of the pyramid that is made for it."""
     inner = node.node("grid_anchor_generator")
-    base = math.sqrt(inner.number("height", 256, LEAST, MOST) * inner.number("width", 256, LEAST, MOST))
-    sizes = sorted({round(base * scale, 2) for scale in inner.numbers("scales", LEAST, MOST) or [0.5, 1.0, 2.0]})
+    base = math.sqrt(inner.number("height", 256, MIN, MAX) * inner.number("width", 256, MIN, MAX))
+    sizes = sorted({round(base * scale, 2) for scale in inner.numbers("scales", MIN, MAX) or [0.5, 1.0, 2.0]})
     laid = [sizes] * levels if levels != LEVELS else on_levels(sizes)
     said = f"{_listed(sizes)} pixels on one map there; here each on the level of the pyramid that is made for it"
     ledger.set("detector.anchor_sizes_px", laid, inner, "scales", "height", "width", changed=said)
@@ -117,7 +117,7 @@ def on_levels(sizes: list[float]) -> list[list[float]]:
 
 
 def _standing(inner: Node, ledger: Ledger) -> None:
-    ratios = sorted({round(1 / ratio, 6) for ratio in inner.numbers("aspect_ratios", LEAST, MOST) or [1.0, 2.0, 0.5]})
+    ratios = sorted({round(1 / ratio, 6) for ratio in inner.numbers("aspect_ratios", MIN, MAX) or [1.0, 2.0, 0.5]})
     ledger.set("detector.anchor_ratios", ratios, inner, "aspect_ratios")
 
 

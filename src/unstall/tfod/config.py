@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io import prototext
 from unstall.data.io.prototext import Block, Field, Scalar
 from unstall.data.io.reader import Unparsable, as_text, quoted, read_bytes
 from unstall.storage import located
 
-MOST_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes
-MOST_FIELDS = 10_000
+MAX_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes
+MAX_FIELDS = 10_000
 MANY_DIGITS = 7  # from so many on a number may have been written from 32 bits
-MOST_OF_32_BITS = 3e38
+MAX_OF_32_BITS = 3e38
 FLAGS = {"true": True, "True": True, "t": True, "1": True, "false": False, "False": False, "f": False, "0": False}
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?")
 HEXADECIMAL, OCTAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}"), re.compile(r"[+-]?0[0-7]{1,21}")
@@ -110,7 +110,7 @@ class Node:
 
     def _refuse(self, field: Field, wanted: str, received: str) -> NoReturn:
         place = f"{self.file}:{field.line}: {self.place(field.name)}"
-        raise WrongInput(f"{place}: expected {wanted}. Received: {quoted(received)}")
+        raise InvalidInputError(f"{place}: expected {wanted}. Received: {quoted(received)}")
 
 
 def _wanted(what: str, least: float, most: float) -> str:
@@ -136,7 +136,7 @@ def as_number(text: str) -> float | None:
 
 def shortened(value: float) -> float:
     """0.6 for 0.6000000238418579: configs that the API has written have the digits of 32 bits."""
-    for digits in range(1, MANY_DIGITS if abs(value) < MOST_OF_32_BITS else 0):
+    for digits in range(1, MANY_DIGITS if abs(value) < MAX_OF_32_BITS else 0):
         near = float(f"{value:.{digits}g}")
         if struct.pack("f", near) == struct.pack("f", value):
             return near
@@ -157,20 +157,20 @@ def read(path: Path | str) -> Node:
     """The whole file. One that cannot be read, or is no protobuf text, is refused."""
     path = located(path)
     try:
-        return of_text(as_text(read_bytes(path, MOST_BYTES)), str(path))
+        return of_text(as_text(read_bytes(path, MAX_BYTES)), str(path))
     except Unparsable as error:
-        raise WrongInput(f"{path}: {error} Expected a pipeline.config of the TF Object Detection API.") from None
+        raise InvalidInputError(f"{path}: {error} Expected a pipeline.config of the TF Object Detection API.") from None
     except OSError as error:
-        raise WrongInput(f"'{path}' cannot be read: {error.strerror or error}.") from None
+        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror or error}.") from None
 
 
 def of_text(text: str, file: str) -> Node:
     try:
         fields = prototext.parse(text)
     except Unparsable as error:
-        raise WrongInput(f"{file}:{error.line}: {error}") from None
+        raise InvalidInputError(f"{file}:{error.line}: {error}") from None
     node = Node(file, "", tuple(fields))
     count = sum(1 for _ in leaves(node))
-    if count > MOST_FIELDS:
-        raise WrongInput(f"{file}: expected a pipeline.config, which has some hundred fields. Received: {count:,} fields")
+    if count > MAX_FIELDS:
+        raise InvalidInputError(f"{file}: expected a pipeline.config, which has some hundred fields. Received: {count:,} fields")
     return node

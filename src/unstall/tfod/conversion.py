@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.config import toml_file
 from unstall.config.settings import from_plain
@@ -122,7 +122,7 @@ def refuse_existing(out: str) -> None:
     """Before anything is read: what is there is not overwritten."""
     for name in (SETTINGS, REPORT, *LINKS):
         if (located(out) / name).exists():
-            raise WrongInput(
+            raise InvalidInputError(
                 f"'{located(out) / name}' is there already, and is not overwritten. Another folder, or move it away."
             )
 
@@ -140,7 +140,7 @@ def write(converted: Converted, out: str) -> dict[str, str]:
             for name, target in link_names(files).items():
                 (Path(place) / name).symlink_to(target.absolute())
     except OSError as error:
-        raise WrongInput(f"Cannot write to '{folder}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write to '{folder}': {error.strerror}.") from None
     return {"out": str(folder / SETTINGS), "report": str(folder / REPORT)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from unstall.config.detectors.ranges import LEAST_SIDE_PX, MOST_SIDE_PX
+from unstall.config.detectors.ranges import MAX_SIDE_PX, MIN_SIDE_PX
 from unstall.detectors.pages import image_px
 from unstall.tfod import anchors
 from unstall.tfod.config import Node
@@ -15,9 +15,9 @@ CODED = {"ssd": (10.0, 10.0, 5.0, 5.0), "retinanet": (1.0, 1.0, 1.0, 1.0)}  # wh
 SCORES = {"ssd": "SOFTMAX", "retinanet": "SIGMOID", "faster_rcnn": "SOFTMAX"}
 STAGES = {"vgg": 5, "resnet": 5, "mobilenet": 6}  # of backbones: in the API all of them learn
 GROUPS = 32  # of group norm, at most
-MOST_CHANNELS = 4096
+MAX_CHANNELS = 4096
 CHANNELS = 256  # of a pyramid, where nobody says otherwise
-MOST_COUNT = 100_000
+MAX_COUNT = 100_000
 RETINANET_LEVEL, FASTER_RCNN_LEVEL = 3, 2  # the finest of their pyramids
 
 
@@ -79,7 +79,7 @@ def _chosen_detections(node: Node, family: str, ledger: Ledger) -> None:
     nms = node.node("batch_non_max_suppression")
     ledger.set("detector.least_score", nms.number("score_threshold", 0.0, 0, 1), nms, "score_threshold")
     ledger.set("detector.most_iou", nms.number("iou_threshold", 0.6, 0, 1), nms, "iou_threshold")
-    ledger.set("detector.most_detections", nms.whole("max_total_detections", 100, 1, MOST_COUNT), nms, "max_total_detections")
+    ledger.set("detector.most_detections", nms.whole("max_total_detections", 100, 1, MAX_COUNT), nms, "max_total_detections")
     scores = SCORES[family]
     ledger.same_if(node.word("score_converter") == scores, node, "score_converter", instead=f"{scores.lower()} makes the scores")
 
@@ -91,7 +91,7 @@ def _ssd(model: Node, chosen: Chosen, size: list[int], ledger: Ledger) -> None:
     _single_stage(model, "ssd", ledger)
     generator = model.node("anchor_generator")
     levels = _most_levels(chosen, size)
-    if anchors.generator_of(generator) == "ssd_anchor_generator" or levels < anchors.MOST_SSD_LEVELS:
+    if anchors.generator_of(generator) == "ssd_anchor_generator" or levels < anchors.MAX_SSD_LEVELS:
         anchors.ssd(generator, ledger, levels)
     matcher, loss = model.node("matcher", "argmax_matcher"), model.node("loss")
     same = matcher.number("unmatched_threshold", 0.5, 0, 1) == matcher.number("matched_threshold", 0.5, 0, 1)
@@ -111,7 +111,7 @@ def _ssd(model: Node, chosen: Chosen, size: list[int], ledger: Ledger) -> None:
 def _most_levels(chosen: Chosen, size: list[int]) -> int:
     """VGG's last two maps lose their border: a small image has nothing left of them."""
     if chosen.model != "ssd300_vgg16":
-        return anchors.MOST_SSD_LEVELS
+        return anchors.MAX_SSD_LEVELS
     side = ((min(size) // 4 + 1) // 2) // 2  # of the second map
     fourth = ((side + 1) // 2 + 1) // 2
     return 6 if fourth >= 5 else 5 if fourth >= 3 else 4
@@ -173,7 +173,7 @@ def _heads(model: Node, ledger: Ledger) -> None:
             wanted = inner.whole("num_layers_before_predictor", 4, 0, 100)
             said = "" if wanted else "a head has one convolution at least"
             ledger.set("detector.head_convs", max(wanted, 1), inner, "num_layers_before_predictor", changed=said)
-        if inner.whole("depth", 0, 0, MOST_CHANNELS):
+        if inner.whole("depth", 0, 0, MAX_CHANNELS):
             channels = inner.whole("depth", 256)
             ledger.set("detector.channels", channels, inner, "depth", said="of the pyramid, too")
             if has_normed_heads(model) and channels % GROUPS:
@@ -216,13 +216,13 @@ def _faster_rcnn(model: Node, chosen: Chosen, ledger: Ledger) -> None:
         ("region_object_share", "second_stage_balance_fraction", 0.25),
     ):
         ledger.set(f"detector.{setting}", model.number(name, usual, 0, 1), model, name)
-    proposals = model.whole("first_stage_max_proposals", 300, 1, MOST_COUNT)
+    proposals = model.whole("first_stage_max_proposals", 300, 1, MAX_COUNT)
     ledger.set("detector.most_proposals", [proposals, proposals], model, "first_stage_max_proposals")
     for setting, name, usual in (
         ("anchor_samples", "first_stage_minibatch_size", 256),
         ("region_samples", "second_stage_batch_size", 64),
     ):
-        ledger.set(f"detector.{setting}", model.whole(name, usual, 1, MOST_COUNT), model, name)
+        ledger.set(f"detector.{setting}", model.whole(name, usual, 1, MAX_COUNT), model, name)
     _chosen_detections(model.node("second_stage_post_processing"), "faster_rcnn", ledger)
     for name in model.names():
         if name.endswith("_loss_weight"):
@@ -257,7 +257,7 @@ def image_size(model: Node, chosen: Chosen, lying: float | None, ledger: Ledger)
 def _fixed(inner: Node, chosen: Chosen, ledger: Ledger) -> list[int]:
     wanted = [inner.whole(name, 300, 1, 100_000) for name in ("height", "width")]
     size = [_within(side) for side in wanted]
-    said = "" if size == wanted else f"expected {LEAST_SIDE_PX} to {MOST_SIDE_PX} pixels here"
+    said = "" if size == wanted else f"expected {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels here"
     if chosen.family != "ssd":
         said = said or "the image keeps its shape within it, and the rest is filled; the API stretches it"
     ledger.set("detector.image_px", size, inner, "height", "width", changed=said)
@@ -286,4 +286,4 @@ def _kept_aspect(inner: Node, chosen: Chosen, lying: float | None, ledger: Ledge
 
 
 def _within(side: int) -> int:
-    return min(max(side, LEAST_SIDE_PX), MOST_SIDE_PX)
+    return min(max(side, MIN_SIDE_PX), MAX_SIDE_PX)

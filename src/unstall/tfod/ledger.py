@@ -13,7 +13,7 @@ from unstall.tfod.config import Node, leaves
 
 Became = Literal["carried over", "changed", "left out", "unknown"]
 AS_HERE = "as it is here, too"
-MOST_SHOWN = 200  # characters of a value
+MAX_SHOWN = 200  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -110,4 +110,4 @@ def shown(field: Field) -> str:
     if isinstance(field.value, Block):
         return "{}"
     text = json.dumps(field.value.text, ensure_ascii=False) if field.value.is_quoted else field.value.text
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

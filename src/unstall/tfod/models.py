@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io.reader import quoted
 from unstall.tfod.config import Node
 
@@ -40,12 +40,12 @@ def meta_architecture(root: Node) -> str:
     if known:
         return known[-1]
     if not names:
-        raise WrongInput(
+        raise InvalidInputError(
             f"{root.file}: model: expected a block with ssd or faster_rcnn. There is none: is this a pipeline.config?"
         )
     called, nearest = OTHERS.get(names[-1], (quoted(names[-1]), "retinanet_resnet50_fpn_v2"))
     field = model.given(names[-1])[-1]
-    raise WrongInput(
+    raise InvalidInputError(
         f"{root.file}:{field.line}: model: expected the meta-architecture ssd or faster_rcnn. Received: {called}, which "
         f"has no counterpart here. The nearest is {nearest}: unstall init DATA, then `model = \"{nearest}\"` in its file."
     )  # fmt: skip

@@ -11,9 +11,9 @@ KINDS = (
     "cosine_decay_learning_rate", "manual_step_learning_rate", "exponential_decay_learning_rate", "constant_learning_rate",
 )  # fmt: skip
 USUAL_RATE = 0.002
-MOST_RATE = 100.0
+MAX_RATE = 100.0
 TENTH = math.log(10)
-MOST_DROPS = 12  # a rate of 1e-12 of the highest learns nothing
+MAX_DROPS = 12  # a rate of 1e-12 of the highest learns nothing
 NEAR = 0.01  # of a tenth, in logarithms: .00003 after .0003 is one
 
 
@@ -45,24 +45,24 @@ def course_of(rates: Node, num_steps: int) -> Course:
         return _manual(inner, num_steps)
     if kind == "exponential_decay_learning_rate":
         return _exponential(inner, num_steps)
-    return Course("constant", inner.number("learning_rate", USUAL_RATE, 0, MOST_RATE))
+    return Course("constant", inner.number("learning_rate", USUAL_RATE, 0, MAX_RATE))
 
 
 def _cosine(inner: Node) -> Course:
     return Course(
         "cosine",
-        inner.number("learning_rate_base", USUAL_RATE, 0, MOST_RATE),
+        inner.number("learning_rate_base", USUAL_RATE, 0, MAX_RATE),
         warm_up_steps=inner.whole("warmup_steps", 10_000),
         total_steps=inner.whole("total_steps", 4_000_000),
-        begins_at=inner.number("warmup_learning_rate", 0.0002, 0, MOST_RATE),
+        begins_at=inner.number("warmup_learning_rate", 0.0002, 0, MAX_RATE),
     )
 
 
 def _manual(inner: Node, num_steps: int) -> Course:
-    first = inner.number("initial_learning_rate", USUAL_RATE, 0, MOST_RATE)
+    first = inner.number("initial_learning_rate", USUAL_RATE, 0, MAX_RATE)
     by_step = {0: first}
     for each in inner.nodes("schedule"):
-        by_step[each.whole("step", 0)] = each.number("learning_rate", USUAL_RATE, 0, MOST_RATE)
+        by_step[each.whole("step", 0)] = each.number("learning_rate", USUAL_RATE, 0, MAX_RATE)
     points = sorted(by_step.items())
     reached = [point for point in points if not num_steps or point[0] < num_steps] or points[:1]
     beyond = tuple(step for step, _ in points[len(reached) :])
@@ -75,14 +75,14 @@ def _manual(inner: Node, num_steps: int) -> Course:
 
 
 def _exponential(inner: Node, num_steps: int) -> Course:
-    rate = inner.number("initial_learning_rate", USUAL_RATE, 0, MOST_RATE)
+    rate = inner.number("initial_learning_rate", USUAL_RATE, 0, MAX_RATE)
     every, factor = inner.whole("decay_steps", 4_000_000, 1), inner.number("decay_factor", 0.95, 1e-9, 1.0)
     warm_up = inner.whole("burnin_steps", 0)
-    begins_at = inner.number("burnin_learning_rate", 0.0, 0, MOST_RATE)
-    floor = inner.number("min_learning_rate", 0.0, 0, MOST_RATE)
+    begins_at = inner.number("burnin_learning_rate", 0.0, 0, MAX_RATE)
+    floor = inner.number("min_learning_rate", 0.0, 0, MAX_RATE)
     drops = []
     if factor < 1:
-        for count in range(1, MOST_DROPS + 1):
+        for count in range(1, MAX_DROPS + 1):
             step = round(every * (count - 0.5) * TENTH / -math.log(factor))
             if (num_steps and step >= num_steps) or rate * 10.0 ** (0.5 - count) < floor:
                 break
@@ -98,8 +98,8 @@ def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int,
     drops: list[int] = []
     is_exact = True
     for step, rate in points:
-        tenths = math.log(highest / rate) / TENTH if rate > 0 and highest > 0 else float(MOST_DROPS)
-        wanted = min(round(tenths), MOST_DROPS)
+        tenths = math.log(highest / rate) / TENTH if rate > 0 and highest > 0 else float(MAX_DROPS)
+        wanted = min(round(tenths), MAX_DROPS)
         is_exact &= abs(tenths - wanted) < NEAR and wanted >= len(drops)
         drops += [step] * (wanted - len(drops))
     return tuple(drops), is_exact

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstall.base.errors import NoSuchBucket
+from unstall.base.errors import BucketNotFoundError
 from unstall.base.progress import Progress
 from unstall.data.io import tf_example, tfrecord_file
 from unstall.data.io.reader import Unparsable
@@ -20,7 +20,7 @@ COUNTED = re.compile(r"(?P<name>.+)@(?P<count>\d{1,5}|\*)(?P<ending>\.\w+)?")  #
 PLACEHOLDER = re.compile(r"PATH_TO_BE|TO_BE_CONFIGURED|YOUR_|<[^<>]*>", re.IGNORECASE)
 OF_WINDOWS = re.compile(r"[A-Za-z]:(?![/\\]{2}[^/\\])")  # D:/records; not a scheme of one letter
 GLOB = re.compile(r"[*?\[]")
-MOST_COUNTED_IN_BUCKET_BYTES = 2**30
+MAX_COUNTED_IN_BUCKET_BYTES = 2**30
 SAMPLE = 64  # records whose images' sizes are looked at
 
 
@@ -91,7 +91,7 @@ def files_of(path: str, in_bucket: bool = False) -> list[Path]:
             )
         if GLOB.search(place.name) and place.parent.is_dir():
             return sorted(each for each in place.parent.glob(place.name) if each.is_file())
-    except (OSError, ValueError, NoSuchBucket):  # a name that no file can have; a bucket of another time
+    except (OSError, ValueError, BucketNotFoundError):  # a name that no file can have; a bucket of another time
         pass
     return []
 
@@ -99,7 +99,7 @@ def files_of(path: str, in_bucket: bool = False) -> list[Path]:
 def is_there(path: str, in_bucket: bool) -> bool:
     try:
         return bool(files_of(path, in_bucket)) or anywhere(path).is_dir()
-    except NoSuchBucket:
+    except BucketNotFoundError:
         return False
 
 
@@ -114,7 +114,7 @@ def link_names(files: Sequence[Path]) -> dict[str, Path]:
 
 def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None:
     """None: there is nothing to be read here, or more in a bucket than is read to count it."""
-    if not files or (is_bucket(files[0]) and sum(file.stat().st_size for file in files) > MOST_COUNTED_IN_BUCKET_BYTES):
+    if not files or (is_bucket(files[0]) and sum(file.stat().st_size for file in files) > MAX_COUNTED_IN_BUCKET_BYTES):
         return None
     images = 0
     for number, file in enumerate(files):

@@ -11,9 +11,9 @@ from unstall.tfod.ledger import Ledger
 from unstall.tfod.schedules import Course, course_of, drops_at_epochs, kind_of
 
 OPTIMIZERS = ("momentum_optimizer", "rms_prop_optimizer", "adam_optimizer")
-MOST_BATCH, MOST_EPOCHS, MOST_BOXES = 65_536, 1_000_000, 10_000
+MAX_BATCH, MAX_EPOCHS, MAX_BOXES = 65_536, 1_000_000, 10_000
 LARGE_EPSILON = 0.1  # of rms_prop: far above the squares of gradients, which then hardly divide anything
-MOST_AVERAGE = 0.99999
+MAX_AVERAGE = 0.99999
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list
     if train.number("gradient_clipping_by_norm", 0, 0):
         ledger.set("clip_norm", train.number("gradient_clipping_by_norm", 0), train, "gradient_clipping_by_norm")
     most = train.whole("max_number_of_boxes", 100, 0)
-    kept = min(max(most, 1), MOST_BOXES)
+    kept = min(max(most, 1), MAX_BOXES)
     ledger.set("most_boxes", kept, train, "max_number_of_boxes", changed="" if kept == most else "expected 1 to 10,000 here")
     if train.flag("use_bfloat16"):
         ledger.set("precision", "bfloat16", train, "use_bfloat16")
@@ -53,7 +53,7 @@ def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list
 
 
 def _batch(train: Node, images: int | None, ledger: Ledger) -> int:
-    batch = train.whole("batch_size", 32, 1, MOST_BATCH)
+    batch = train.whole("batch_size", 32, 1, MAX_BATCH)
     fits = images is None or batch <= images
     said = "" if fits else f"there are {images:,} images to learn from: fewer than the {batch:,} of a batch"
     kept = batch if fits else max(images or 1, 1)
@@ -75,7 +75,7 @@ def _length(train: Node, model: str, batch: int, steps: int, images: int | None,
         ledger.why["epochs"] = said
         return Length(usual, steps, ToSet("epochs", str(usual), said))
     each = max(images // batch, 1)
-    epochs = min(max(round(seen / batch / each), 1), MOST_EPOCHS)
+    epochs = min(max(round(seen / batch / each), 1), MAX_EPOCHS)
     said = f"{steps:,} steps; {images:,} images to learn from are {each:,} steps of {batch} each epoch"
     ledger.set("epochs", epochs, train, "num_steps", said=said)
     return Length(epochs, steps)
@@ -114,8 +114,8 @@ def _average(optimizer: Node, ledger: Ledger) -> None:
         ledger.left_out(optimizer, "moving_average_decay", instead="use_moving_average is false: nothing is averaged")
         return
     decay = optimizer.number("moving_average_decay", 0.9999, 0, 1)
-    kept = min(decay, MOST_AVERAGE)
-    said = "" if kept == decay else f"at most {MOST_AVERAGE} here"
+    kept = min(decay, MAX_AVERAGE)
+    said = "" if kept == decay else f"at most {MAX_AVERAGE} here"
     ledger.set("average_decay", kept, optimizer, "use_moving_average", "moving_average_decay", changed=said)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment import Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
 from unstall.data.augment.names import augmentations
 
@@ -15,5 +15,5 @@ def test_each_name_has_its_augmentation() -> None:
 
 
 def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
-    with pytest.raises(WrongInput, match=r"there is no 'mosiac'. Did you mean 'mosaic'\?"):
+    with pytest.raises(InvalidInputError, match=r"there is no 'mosiac'. Did you mean 'mosaic'\?"):
         augmentations(["flip", "mosiac"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.data.check.datasets import checked, example, healthy, spoiled
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.check.corrected_copy import mend, refuse_unsafe, write_copy
 from unstall.data.check.runner import Report, check, examine, problem_module, problem_names
 from unstall.data.formats import format_names, read
@@ -94,7 +94,7 @@ def test_a_copy_into_the_original_or_over_something_is_refused(tmp_path: Path) -
         tmp_path / "file",
         source / ".." / "set",
     ):
-        with pytest.raises(WrongInput, match="Expected"):
+        with pytest.raises(InvalidInputError, match="Expected"):
             refuse_unsafe(source, target)
     refuse_unsafe(source, tmp_path / "new")
 
@@ -102,7 +102,7 @@ def test_a_copy_into_the_original_or_over_something_is_refused(tmp_path: Path) -
 def test_a_link_into_the_original_is_refused(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "set")
-    with pytest.raises(WrongInput, match="outside the data set"):
+    with pytest.raises(InvalidInputError, match="outside the data set"):
         refuse_unsafe(tmp_path / "set", tmp_path / "link" / "copy")
 
 
@@ -119,5 +119,5 @@ def test_what_cannot_be_mended_is_said_to_be_left(tmp_path: Path) -> None:
 def test_a_copy_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
     report = healthy(tmp_path)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(WrongInput, match="Cannot write the corrected copy"):
+    with pytest.raises(InvalidInputError, match="Cannot write the corrected copy"):
         write_copy(report, tmp_path / "file" / "copy")

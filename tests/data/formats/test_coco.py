@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.data.dataset_files import coco_box, coco_image, coco_text, finding, picture, problems, put
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.check.context import box_origin, image_origin
 
@@ -267,7 +267,7 @@ def test_classes_of_two_files_are_joined_by_name(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_at_all_is_an_error_that_says_where(tmp_path: Path, content: str, said: str) -> None:
     put(tmp_path, {"a.json": content})
-    with pytest.raises(WrongInput) as caught:
+    with pytest.raises(InvalidInputError) as caught:
         formats.read(tmp_path)
     assert said in str(caught.value)
 
@@ -292,7 +292,7 @@ def test_a_mark_at_the_beginning_and_other_encodings(tmp_path: Path) -> None:
 
 def test_a_label_map_has_no_use_here(tmp_path: Path) -> None:
     put(tmp_path, {"a.json": coco_text([], [], CATS)})
-    with pytest.raises(WrongInput, match="has no use there"):
+    with pytest.raises(InvalidInputError, match="has no use there"):
         formats.read(tmp_path, labels=tmp_path / "x.pbtxt")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put, small_set, voc_object, voc_text
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 
 
@@ -20,7 +20,7 @@ def test_what_a_format_writes_is_recognised_as_it(tmp_path: Path, name: str) -> 
 
 def test_what_is_no_data_set_is_refused_with_what_is_there(tmp_path: Path) -> None:
     put(tmp_path, {"a.jpg": picture(), "b.jpg": picture(), "notes.txt": "hello", "c/d.json": "{}"})
-    with pytest.raises(WrongInput) as caught:
+    with pytest.raises(InvalidInputError) as caught:
         formats.read(tmp_path)
     said = str(caught.value)
     assert all(f"{name}: " in said for name in formats.format_names())
@@ -30,7 +30,7 @@ def test_what_is_no_data_set_is_refused_with_what_is_there(tmp_path: Path) -> No
 def test_a_data_set_within_the_folder_is_named(tmp_path: Path) -> None:
     text = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
     put(tmp_path, {"unpacked/my set/annotations/instances.json": text, "unpacked/my set/images/a.jpg": picture()})
-    with pytest.raises(WrongInput, match=r"But '.*/unpacked/my set' is \(coco\): name that folder"):
+    with pytest.raises(InvalidInputError, match=r"But '.*/unpacked/my set' is \(coco\): name that folder"):
         formats.read(tmp_path)
 
 
@@ -55,13 +55,13 @@ def test_a_data_set_within_the_folder_is_named(tmp_path: Path) -> None:
 def test_what_another_program_keeps_its_boxes_in_is_known_by_name(
     tmp_path: Path, name: str, content: str | bytes, said: str
 ) -> None:
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         formats.read(put(tmp_path, {name: content, "a.jpg": picture()}))
 
 
 @pytest.mark.parametrize(("name", "content"), [("scores.csv", "epoch,loss\n1,0.5\n"), ("notes.txt", "images to label")])
 def test_of_other_files_nothing_is_guessed(tmp_path: Path, name: str, content: str) -> None:
-    with pytest.raises(WrongInput, match=r"is in no format that is known. Looked for"):
+    with pytest.raises(InvalidInputError, match=r"is in no format that is known. Looked for"):
         formats.read(put(tmp_path, {name: content, "a.jpg": picture()}))
 
 
@@ -69,19 +69,19 @@ def test_what_could_be_several_formats_is_asked_about(tmp_path: Path) -> None:
     text = coco_text([coco_image(1, "a.jpg")], [coco_box(1)], [{"id": 1, "name": "cat"}])
     put(tmp_path, {"a.json": text, "a.xml": voc_text("a.jpg", voc_object()), "a.jpg": picture()})
     with pytest.raises(
-        WrongInput, match=r"several formats: coco \(a\.json has COCO's keys\); voc \(a\.xml is an annotation\)\. Say which"
+        InvalidInputError, match=r"several formats: coco \(a\.json has COCO's keys\); voc \(a\.xml is an annotation\)\. Say which"
     ):
         formats.read(tmp_path)
     assert formats.read(tmp_path, "voc").format == "voc"
 
 
 def test_a_path_or_format_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="is not there"):
+    with pytest.raises(InvalidInputError, match="is not there"):
         formats.read(tmp_path / "gone")
-    with pytest.raises(WrongInput, match=r"There is no format 'kitti'\. Formats: coco, tfrecord, voc, yolo"):
+    with pytest.raises(InvalidInputError, match=r"There is no format 'kitti'\. Formats: coco, tfrecord, voc, yolo"):
         formats.read(tmp_path, "kitti")
     for name in formats.format_names():
-        with pytest.raises(WrongInput):
+        with pytest.raises(InvalidInputError):
             formats.read(tmp_path / "gone", name)
 
 

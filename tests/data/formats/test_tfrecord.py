@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.dataset_files import finding, picture, problems, put, record_bytes, record_values
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.check.context import box_origin, image_origin
 from unstall.data.io import tf_example, tfrecord_file
@@ -97,7 +97,7 @@ def test_keys_that_are_wrong_are_said_once_with_those_that_are_there(tmp_path: P
     def renamed(number: int) -> dict[str, list[bytes]]:
         return {"image_raw": [b"x"], "label": [b"y"], "name": [str(number).encode()]}
 
-    with pytest.raises(WrongInput, match=r"Needed: image/encoded\. There: image_raw, label, name\. 3 of 3 records"):
+    with pytest.raises(InvalidInputError, match=r"Needed: image/encoded\. There: image_raw, label, name\. 3 of 3 records"):
         formats.read(put(tmp_path, {"x.record": record_bytes(*(renamed(number) for number in range(3)))}))
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_ends_too_soon(tmp_path: Path, kept: int) -> None:
 def test_a_length_beyond_all_memory_is_refused(tmp_path: Path) -> None:
     head = struct.pack("<Q", 1 << 60)
     huge = head + struct.pack("<I", tfrecord_file.masked_crc(head)) + b"x" * 100
-    with pytest.raises(WrongInput, match=r"Record 0 should have 1,152,921,504,606,846,976 bytes; the file has"):
+    with pytest.raises(InvalidInputError, match=r"Record 0 should have 1,152,921,504,606,846,976 bytes; the file has"):
         formats.read(put(tmp_path, {"x.record": huge}))
 
 
@@ -219,9 +219,9 @@ def test_what_is_wrong_with_the_label_map_is_said(tmp_path: Path, text: str, pro
 
 def test_a_label_map_that_was_named_must_be_readable(tmp_path: Path) -> None:
     put(tmp_path, {"x.record": record_bytes(record_values()), "other/m.txt": "item {"})
-    with pytest.raises(WrongInput, match=r"m\.txt:1"):
+    with pytest.raises(InvalidInputError, match=r"m\.txt:1"):
         formats.read(tmp_path, labels=tmp_path / "other" / "m.txt")
-    with pytest.raises(WrongInput, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="cannot be read"):
         formats.read(tmp_path, labels=tmp_path / "gone.pbtxt")
 
 

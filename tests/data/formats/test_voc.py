@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.data.dataset_files import finding, picture, problems, put, voc_object, voc_text
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.check.context import box_origin
 
@@ -158,7 +158,7 @@ def test_a_broken_file_is_named_and_does_not_stop_the_others(tmp_path: Path, con
 
 
 def test_where_every_file_is_broken_it_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"Annotations/a\.xml:1: No XML"):
+    with pytest.raises(InvalidInputError, match=r"Annotations/a\.xml:1: No XML"):
         formats.read(nested(tmp_path, {"a": "<annotation"}), "voc")
 
 

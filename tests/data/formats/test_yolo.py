@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.data.dataset_files import finding, picture, problems, put
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.check.context import box_origin
 from unstall.data.io.yolo_files import label_file
@@ -201,7 +201,7 @@ def test_yaml_that_would_fill_the_memory_does_not(tmp_path: Path) -> None:
 
 def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
     put(tmp_path, {"data.yaml": "names: [cat]\ntrain: images"})
-    with pytest.raises(WrongInput, match=r"data\.yaml: train: 'images' is not there"):
+    with pytest.raises(InvalidInputError, match=r"data\.yaml: train: 'images' is not there"):
         formats.read(tmp_path)
 
 

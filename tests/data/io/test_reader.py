@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data.dataset_files import put
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io import class_lists
 from unstall.data.io.reader import Names, Notes, Unparsable, as_text, quoted, read_bytes, split_name
 
@@ -80,5 +80,5 @@ def test_lists_of_classes_of_each_kind(tmp_path: Path, name: str, content: str) 
 
 
 def test_a_list_that_was_named_and_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="cannot be read"):
         class_lists.read_given(tmp_path / "gone.txt", Notes(), 0)

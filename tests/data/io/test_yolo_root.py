@@ -8,7 +8,7 @@ import pytest
 
 from tests.data.dataset_files import finding, picture, problems, put
 from tests.data.formats.test_yolo import BOX, pairs
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 
 NAMES = "names: [cat]\n"
@@ -48,19 +48,19 @@ def test_images_beside_it_are_taken_rather_than_those_of_its_path(tmp_path: Path
 
 def test_of_a_folder_nothing_outside_is_read_and_the_way_is_said(tmp_path: Path) -> None:
     file = kept_apart(tmp_path, "path: {root}/datasets/mine\ntrain: images/train\nval: images/val\n")
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         formats.read(file.parent)
     assert f"its mine.yaml leads to '{tmp_path}/datasets/mine'. Name the file itself, or that folder." in str(refused.value)
 
 
 @pytest.mark.parametrize("yaml", ["train: /\n", "path: /\ntrain: .\n"])
 def test_the_whole_machine_is_no_data_set(tmp_path: Path, yaml: str) -> None:
-    with pytest.raises(WrongInput, match=r"Nothing of .* can be read|There is no image"):
+    with pytest.raises(InvalidInputError, match=r"Nothing of .* can be read|There is no image"):
         formats.read(kept_apart(tmp_path, yaml))
 
 
 def test_a_path_of_another_machine_is_named_beside_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         formats.read(kept_apart(tmp_path, "path: /content/mine\ntrain: images/train\n"))
     assert "train: 'images/train' is not there, and neither is 'path', '/content/mine'." in str(refused.value)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings, autotune
-from unstall.data.pipeline.autotune import FIRST, Hands, Seen
+from unstall.data.pipeline.autotune import FIRST, Seen, ThreadAutotuner
 
 HUNGRY = 1e9  # examples a second that the training could take
 
@@ -17,7 +17,7 @@ HUNGRY = 1e9  # examples a second that the training could take
 def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = HUNGRY) -> list[int]:
     """The hands of each second, where so many make so many examples a second, and the training takes them in batches of ten."""
     now = Seen(0.0)
-    crew, counts = Hands(most, now.at), []
+    crew, counts = ThreadAutotuner(most, now.at), []
     for _ in range(seconds):
         able = makes(crew.count)
         rate = min(able, takes)
@@ -65,7 +65,7 @@ def test_the_last_ones_stay_while_they_are_busy() -> None:
 
 
 def test_a_training_that_grows_hungry_again_gets_them_back() -> None:
-    now, crew = Seen(0.0), Hands(8, 0.0)
+    now, crew = Seen(0.0), ThreadAutotuner(8, 0.0)
     for waited in (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1):
         able = 100.0 * crew.count
         idle = 0.0 if waited else crew.count
@@ -75,12 +75,12 @@ def test_a_training_that_grows_hungry_again_gets_them_back() -> None:
 
 
 def test_before_a_few_batches_nothing_is_judged() -> None:
-    crew = Hands(8, 0.0)
+    crew = ThreadAutotuner(8, 0.0)
     assert crew.look(Seen(100.0, batches=2, made=4, waited_s=90.0)) == FIRST
 
 
 def test_what_is_made_while_nobody_trains_or_all_is_stopped_says_nothing() -> None:
-    now, crew, counts = Seen(0.0), Hands(3, 0.0), []
+    now, crew, counts = Seen(0.0), ThreadAutotuner(3, 0.0), []
     for tenth in range(1, 3000):
         stopped_s = 30.0 if tenth % 40 == 0 else 0.0  # now and then, in the midst of a batch
         made = now.made + round(crowded(crew.count) / 10)
@@ -90,7 +90,7 @@ def test_what_is_made_while_nobody_trains_or_all_is_stopped_says_nothing() -> No
 
 
 def test_slow_steps_are_no_gaps() -> None:
-    now, crew = Seen(0.0), Hands(8, 0.0)
+    now, crew = Seen(0.0), ThreadAutotuner(8, 0.0)
     for _ in range(40):
         now = Seen(now.at + 20.0, now.batches + 1, now.made + crew.count, now.waited_s + 10.0)
         crew.look(now)

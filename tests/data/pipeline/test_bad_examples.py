@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.data.pipeline.pictures import data_set, example, some_data
-from unstall.base.errors import UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.augment import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
@@ -117,7 +117,7 @@ def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Pat
     pipeline = Pipeline(data, replace(WISH, most_bad_share=0.05))  # 1 of 12 is 8.3 %
     assert 5 not in {row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()}
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
-    with pytest.raises(WrongInput, match=r"1 of 12 examples could not be used, 8\.3%, more than most_bad_share=0\.0%"):
+    with pytest.raises(InvalidInputError, match=r"1 of 12 examples could not be used, 8\.3%, more than most_bad_share=0\.0%"):
         run(Pipeline(data, replace(WISH, most_bad_share=0.0)), epochs=2)
 
 
@@ -134,7 +134,7 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
         broken(data, row)
     before = threading.active_count()
     with pytest.raises(
-        WrongInput, match=r"3 of 12 examples could not be used, 25\.0%, more than most_bad_share=20\.0%"
+        InvalidInputError, match=r"3 of 12 examples could not be used, 25\.0%, more than most_bad_share=20\.0%"
     ) as caught:
         run(Pipeline(data, WISH), epochs=2)
     assert all(name in str(caught.value) for name in ("002.jpg", "005.jpg", "008.jpg"))

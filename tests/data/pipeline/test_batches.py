@@ -12,7 +12,7 @@ from hypothesis import example as example_of
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment import LARGE_SCALE_JITTER, SSD, Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
@@ -86,7 +86,7 @@ def test_every_worker_knows_the_rows_of_the_whole_batch(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_none_of_them_is_refused() -> None:
-    with pytest.raises(WrongInput, match="worker: expected 0 to 1"):
+    with pytest.raises(InvalidInputError, match="worker: expected 0 to 1"):
         replace(SMALL, worker=2, workers=2)
 
 
@@ -265,5 +265,5 @@ def test_large_jpegs_keep_their_boxes(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_settings_are_named(wrong: dict[str, object], message: str) -> None:
-    with pytest.raises(WrongInput, match=message.replace(".", r"\.")):
+    with pytest.raises(InvalidInputError, match=message.replace(".", r"\.")):
         Settings(**wrong)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from unstall.data.example import ImageSource
 from unstall.data.pipeline import decoder
 from unstall.data.pipeline.decoder import UNREADABLE, Facts, decode, decoded_shape, look, read
 
-MOST = 10_000_000
+MAX = 10_000_000
 
 
 def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
@@ -27,7 +27,7 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 
 
 def decoded(data: bytes) -> np.ndarray:
-    return decode(data, look(data, MOST), 1)
+    return decode(data, look(data, MAX), 1)
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
@@ -63,7 +63,7 @@ def test_exif_does_not_turn_the_image(kind: str) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be shown turned by a quarter
     data = encoded(Image.fromarray(picture(64, 48)), kind, exif=exif)
-    assert look(data, MOST)[:2] == (64, 48)
+    assert look(data, MAX)[:2] == (64, 48)
     assert decoded(data).shape == (48, 64, 3)
 
 
@@ -71,7 +71,7 @@ def test_exif_does_not_turn_the_image(kind: str) -> None:
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 def test_a_jpeg_at_a_part_of_its_size_is_the_mean_of_its_pixels(reduction: int, mode: str) -> None:
     data = encoded(Image.fromarray(picture(161, 99)).convert(mode), "JPEG", quality=95)
-    facts = look(data, MOST)
+    facts = look(data, MAX)
     small, whole = decode(data, facts, reduction), decode(data, facts, 1)
     assert small.shape == decoded_shape(facts, reduction) == (-(-99 // reduction), -(-161 // reduction), 3)
     rows, columns = 99 // reduction * reduction, 161 // reduction * reduction
@@ -82,7 +82,7 @@ def test_a_jpeg_at_a_part_of_its_size_is_the_mean_of_its_pixels(reduction: int, 
 def test_it_decodes_into_the_place_given() -> None:
     data = encoded(Image.fromarray(picture(64, 48)), "JPEG")
     canvas = np.zeros((64, 64, 3), np.uint8)
-    assert np.shares_memory(decode(data, look(data, MOST), 1, canvas[:48]), canvas)
+    assert np.shares_memory(decode(data, look(data, MAX), 1, canvas[:48]), canvas)
     assert np.array_equal(canvas[:48], decoded(data)) and not canvas[48:].any()
 
 
@@ -136,6 +136,6 @@ def test_a_stretch_of_a_file_is_read_and_a_file_beyond_reason_is_not(tmp_path: P
     assert read(ImageSource(path, 3)) == b"3456789"
     assert read(ImageSource(path, 20)) == b""
     with path.open("r+b") as file:
-        os.ftruncate(file.fileno(), decoder.MOST_ENCODED_BYTES + 1)  # sparse: takes no space
+        os.ftruncate(file.fileno(), decoder.MAX_ENCODED_BYTES + 1)  # sparse: takes no space
     with pytest.raises(ValueError, match="bytes; of one image at most"):
         read(ImageSource(path))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.pipeline.sampler import Order, permutation
 
 
@@ -41,11 +41,11 @@ def test_steps_go_on_over_the_ends_of_epochs() -> None:
 
 @pytest.mark.parametrize(("epoch", "step"), [(-1, 0), (0, -1), (0, 3)])
 def test_a_step_that_is_not_there_is_refused(epoch: int, step: int) -> None:
-    with pytest.raises(WrongInput, match="a step of 0 to 2"):
+    with pytest.raises(InvalidInputError, match="a step of 0 to 2"):
         Order(10, 4, 0, for_training=True).steps(epoch, step, 1)
 
 
 def test_too_few_examples_are_refused() -> None:
-    with pytest.raises(WrongInput, match=r"at least batch_size=4 examples\. Received: 3"):
+    with pytest.raises(InvalidInputError, match=r"at least batch_size=4 examples\. Received: 3"):
         Order(3, 4, 0, for_training=True)
     assert Order(3, 4, 0, for_training=False).steps_per_epoch == 1

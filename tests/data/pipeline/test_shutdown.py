@@ -16,7 +16,7 @@ from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.base.errors import UnstallError
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.thread_pool import Worker
-from unstall.data.pipeline.threads_engine import MOST_AHEAD, Batches
+from unstall.data.pipeline.threads_engine import MAX_AHEAD, Batches
 from unstall.journal.events import InputMeasured
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
@@ -143,7 +143,7 @@ def test_what_it_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_batches_held_are_bounded_by_bytes_and_by_number(tmp_path: Path) -> None:
     one = 4 * (64 * 80 * 3 + 100 * 23)
-    for most, ahead_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one), (MOST_AHEAD, 10_000 * one)):
+    for most, ahead_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one), (MAX_AHEAD, 10_000 * one)):
         wish = Settings(batch_size=4, height_px=64, width_px=80, ahead_bytes=ahead_bytes)
         with Pipeline(some_data(tmp_path, 40), wish).batches(epochs=None) as batches:
             next(batches)

@@ -19,7 +19,7 @@ import numpy as np
 from tests.data.pipeline.pictures import some_data, example, data_set
 from unstall.data.augment import SSD, Mosaic
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 def fresh(number):
     folder = Path(sys.argv[1]) / str(number)
@@ -102,7 +102,7 @@ for path in folder.glob("00*.jpg"):
     path.write_bytes(b"")
 try:
     list(Pipeline(data, wish).batches())
-except WrongInput as error:
+except InvalidInputError as error:
     print(str(error).splitlines()[0])
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.check.context import Severity
 from unstall.data.check.runner import check, problem_names, severity_of
 from unstall.data.formats import format_names, read
@@ -76,11 +76,11 @@ def test_several_defects_do_not_hide_each_other(tmp_path: Path) -> None:
 
 
 def test_a_defect_that_a_format_cannot_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"cannot have the defect 'record_crc_wrong'\. These can: tfrecord"):
+    with pytest.raises(InvalidInputError, match=r"cannot have the defect 'record_crc_wrong'\. These can: tfrecord"):
         write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["record_crc_wrong"])
-    with pytest.raises(WrongInput, match="There is no defect 'box_purple'"):
+    with pytest.raises(InvalidInputError, match="There is no defect 'box_purple'"):
         write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["box_purple"])
-    with pytest.raises(WrongInput, match="too few images"):
+    with pytest.raises(InvalidInputError, match="too few images"):
         write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_twice", "box_tiny"])
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.formats import format_names, read
 from unstall.data.synthetic.files import splits_of, write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -72,7 +72,7 @@ def test_beyond_its_end_there_is_nothing() -> None:
 
 @pytest.mark.parametrize("wrong", [{"width": 3}, {"height": 10**6}, {"seed": -1}, {"most": 0}])
 def test_impossible_wishes_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(WrongInput, match="Expected"):
+    with pytest.raises(InvalidInputError, match="Expected"):
         Shapes(**{"count": 3} | wrong)
 
 
@@ -102,7 +102,7 @@ def test_the_same_wish_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(WrongInput, match="not empty"):
+    with pytest.raises(InvalidInputError, match="not empty"):
         write_shapes(tmp_path, Shapes(2, 32, 32))
 
 
@@ -110,5 +110,5 @@ def test_splits_are_stretches_of_the_right_length() -> None:
     assert splits_of(10, {"train": 0.8, "val": 0.2}) == ["train"] * 8 + ["val"] * 2
     assert splits_of(3, {}) == [""] * 3
     assert splits_of(4, {"a": 0, "b": 1}) == ["b"] * 4
-    with pytest.raises(WrongInput, match="above 0"):
+    with pytest.raises(InvalidInputError, match="above 0"):
         splits_of(3, {"train": 0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.tools.anchor_fit import ANCHORS, AnchorSet, anchors_of, best_iou, better_anchors, fit, resized, shape_iou
 
 
@@ -90,5 +90,5 @@ def test_tiny_boxes_do_not_fit_and_usual_ones_do() -> None:
 
 
 def test_an_unknown_detector_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(WrongInput, match=r"no detector 'yolo'.*ssd300_vgg16"):
+    with pytest.raises(InvalidInputError, match=r"no detector 'yolo'.*ssd300_vgg16"):
         anchors_of("yolo")

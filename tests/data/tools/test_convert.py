@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.test_cli import as_json, call
 from tests.data.dataset_files import picture, put, small_set
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource, Origin
 from unstall.data.io.columns import example as make_example
@@ -28,9 +28,9 @@ def voc(tmp_path: Path) -> Path:
 
 def test_a_folder_that_is_not_empty_is_refused(voc: Path, tmp_path: Path) -> None:
     put(tmp_path, {"taken/mine.txt": "precious"})
-    with pytest.raises(WrongInput, match="is not empty"):
+    with pytest.raises(InvalidInputError, match="is not empty"):
         convert(voc, tmp_path / "taken", "coco")
-    with pytest.raises(WrongInput, match="is no folder"):
+    with pytest.raises(InvalidInputError, match="is no folder"):
         convert(voc, tmp_path / "taken" / "mine.txt", "coco")
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["mine.txt"]
 
@@ -204,6 +204,6 @@ def test_mistakes_are_said_without_a_traceback(
 
 def test_nothing_is_written_where_nothing_could_be_read(tmp_path: Path) -> None:
     put(tmp_path, {"set/a.json": '{"images": [{"id": 1}], "annotations": [], "categories": []}'})
-    with pytest.raises(WrongInput, match=r"has no image that could be written\. a\.json: images\[0\]\.file_name"):
+    with pytest.raises(InvalidInputError, match=r"has no image that could be written\. a\.json: images\[0\]\.file_name"):
         convert(tmp_path / "set", tmp_path / "out", "yolo")
     assert not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -48,5 +48,5 @@ def test_a_shard_that_is_missing_is_noticed(source: Path, tmp_path: Path) -> Non
 def test_nothing_is_written_over(source: Path, tmp_path: Path) -> None:
     (tmp_path / "packed").mkdir()
     (tmp_path / "packed" / "mine").touch()
-    with pytest.raises(WrongInput, match="not empty"):
+    with pytest.raises(InvalidInputError, match="not empty"):
         pack(source, tmp_path / "packed")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cli.test_cli import as_json, call
 from tests.data.dataset_files import small_set
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.tools.split import assign, checked_shares, divide
 
@@ -55,12 +55,12 @@ def test_another_seed_gives_another_division() -> None:
     "shares", [{"train": 0.8, "val": 0.1, "test": 0.0}, {"train": 1.2, "val": -0.2}, {"train": float("nan"), "val": 0.5}]
 )
 def test_shares_that_do_not_make_one_are_refused(shares: dict[str, float]) -> None:
-    with pytest.raises(WrongInput, match="make 1 together"):
+    with pytest.raises(InvalidInputError, match="make 1 together"):
         checked_shares(shares)
 
 
 def test_fewer_images_than_splits_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="at least 3 images"):
+    with pytest.raises(InvalidInputError, match="at least 3 images"):
         divide(small_set(tmp_path), {"train": 0.8, "val": 0.1, "test": 0.1})
 
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from tests.data.check.datasets import example, photo
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import ImageSource
 from unstall.data.tools.visualization import MARK, colour_of, font, save, sheet, with_boxes
 
@@ -58,7 +58,7 @@ def test_a_sheet_holds_all_pictures_and_bad_paths_are_told(tmp_path: Path) -> No
     whole = sheet(pictures, 2, 50)
     assert whole.size == (2 * 62, 3 * 76)
     save(whole, tmp_path / "sheet.jpg")
-    with pytest.raises(WrongInput, match="Cannot write the picture"):
+    with pytest.raises(InvalidInputError, match="Cannot write the picture"):
         save(whole, tmp_path / "no" / "sheet.png")
 
 

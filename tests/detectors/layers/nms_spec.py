@@ -9,7 +9,7 @@ from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import SEEDS, array, boxes, plain_iou, some_examples
 from unstall.detectors.layers.nms import suppressed
 
-COUNT, MOST = 24, 10
+COUNT, MAX = 24, 10
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -31,7 +31,7 @@ def greedily(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, most_io
     return kept
 
 
-once_compiled = compiled(lambda b, s, c: tuple(suppressed(b, s, c, 0.45, MOST)))
+once_compiled = compiled(lambda b, s, c: tuple(suppressed(b, s, c, 0.45, MAX)))
 all_compiled = compiled(lambda b, s, c: tuple(suppressed(b, s, c, 0.45, COUNT)))
 
 
@@ -41,7 +41,7 @@ def test_it_leaves_what_the_greedy_one_leaves(seed: int) -> None:
     given_boxes, scores, classes = drawn(seed)
     found_boxes, found_scores, found_classes = (array(each) for each in once_compiled(given_boxes, scores, classes))
     for image in range(2):
-        kept = greedily(given_boxes[image], scores[image], classes[image], 0.45)[:MOST]
+        kept = greedily(given_boxes[image], scores[image], classes[image], 0.45)[:MAX]
         used = found_classes[image] >= 0
         assert used.sum() == len(kept) and used[: len(kept)].all()
         assert np.allclose(found_scores[image][used], scores[image][kept])
@@ -101,7 +101,7 @@ def test_other_contents_compile_nothing() -> None:
 
     def counted(b: np.ndarray, s: np.ndarray, c: np.ndarray) -> tuple:
         calls.append(1)
-        return tuple(suppressed(b, s, c, 0.45, MOST))
+        return tuple(suppressed(b, s, c, 0.45, MAX))
 
     run = compiled(counted)
     eager = run is counted

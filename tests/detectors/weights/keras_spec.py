@@ -11,7 +11,7 @@ import pytest
 from keras import ops
 
 from tests.detectors.seeded import drawn
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.weights.formats.keras_files import PIXELS_PER_STD
 from unstall.detectors.weights.layout import slots
@@ -83,7 +83,7 @@ def test_vgg16_and_mobilenet_v3_have_the_keys_of_torchvisions(tmp_path: Path) ->
 
 def test_another_network_is_refused_with_those_that_can_be_taken(tmp_path: Path) -> None:
     keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]).save(tmp_path / "a.keras")
-    with pytest.raises(WrongInput, match="ResNet50, VGG16 and MobileNetV3Large can be taken"):
+    with pytest.raises(InvalidInputError, match="ResNet50, VGG16 and MobileNetV3Large can be taken"):
         read(tmp_path / "a.keras")
 
 
@@ -92,12 +92,12 @@ def test_what_lies_in_another_file_is_not_opened(tmp_path: Path) -> None:
         file["secret"] = np.ones(3, np.float32)
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["conv2_block1_0_conv"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/secret")
-    with pytest.raises(WrongInput, match="Its layers are named: none"):
+    with pytest.raises(InvalidInputError, match="Its layers are named: none"):
         read(tmp_path / "a.h5")
     (tmp_path / "raw").write_bytes(bytes(12))
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file.create_dataset("layer/kernel", (3,), np.float32, external=[(str(tmp_path / "raw"), 0, 12)])
-    with pytest.raises(WrongInput, match="lies in another file"):
+    with pytest.raises(InvalidInputError, match="lies in another file"):
         read(tmp_path / "b.h5")
 
 
@@ -108,5 +108,5 @@ def test_a_file_that_is_cut_off_is_refused(share: float, tmp_path: Path) -> None
         model.save(tmp_path / name)
         raw = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(raw[: int(len(raw) * share)])
-        with pytest.raises(WrongInput, match="cut off"):
+        with pytest.raises(InvalidInputError, match="cut off"):
             read(tmp_path / name)

@@ -12,7 +12,7 @@ from keras import ops
 
 from tests.detectors.seeded import set_weights
 from tests.detectors.weights.checkpoints import checkpoint
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors import build
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv
@@ -111,9 +111,9 @@ def test_a_detector_saved_is_built_again_from_its_file_alone(source: Detector, t
     assert again.settings == detector.settings and again.name == TINY
     assert described(tmp_path / "a.safetensors")[1].class_names == names
     assert_same(tensors_of(again), tensors_of(detector))
-    with pytest.raises(WrongInput, match=r"expected 6, one for each class. Received: 1"):
+    with pytest.raises(InvalidInputError, match=r"expected 6, one for each class. Received: 1"):
         save(detector, tmp_path / "b.safetensors", ("cat",))
-    with pytest.raises(WrongInput, match="Cannot write the weights"):
+    with pytest.raises(InvalidInputError, match="Cannot write the weights"):
         save(detector, tmp_path / "absent" / "b.safetensors")
 
 
@@ -131,7 +131,7 @@ def test_a_torch_checkpoint_is_loaded_with_a_report(source: Detector, tmp_path: 
 
 
 def test_weights_of_something_else_are_refused(source: Detector, tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=f"does not fit {TINY}: 0 of its"):
+    with pytest.raises(InvalidInputError, match=f"does not fit {TINY}: 0 of its"):
         load(source, checkpoint(tmp_path / "a.pth", {"w": np.ones(2, np.float32)}))
 
 
@@ -152,7 +152,7 @@ def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(
     arrays = tensors_of(source)
     path = tmp_path / "a.safetensors"
     write(path, arrays, Description(**{"variant": TINY, "settings": {"classes": 6}, **changes}))
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         build_from(path)
 
 

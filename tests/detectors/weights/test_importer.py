@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.weights.checkpoints import checkpoint as torch_file
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors import variants
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.compatibility import with_classes
@@ -116,7 +116,7 @@ def test_a_backbone_within_another_network_is_no_backbone() -> None:
     """DETR has a ResNet-50, and much else."""
     shapes = {f"backbone.0.body.{name}": shape for name, shape in backbone_of(V2).items()}
     others = {f"transformer.encoder.layers.{number}.linear1.weight": (2048, 256) for number in range(len(shapes) // 2)}
-    with pytest.raises(WrongInput, match="fits no detector"):
+    with pytest.raises(InvalidInputError, match="fits no detector"):
         import_checkpoint(of_shapes({**others, **shapes}), V2)
 
 
@@ -134,7 +134,7 @@ def test_a_backbone_alone_is_taken_for_the_variant_that_is_named() -> None:
         "fc.bias": "the classifier of ImageNet, not needed",
         "bn1.num_batches_tracked": "a counter of PyTorch's norms, not needed",
     }
-    with pytest.raises(WrongInput, match=f"a ResNet, a backbone for several: .*{V1}, {V2}.* Say which with --variant"):
+    with pytest.raises(InvalidInputError, match=f"a ResNet, a backbone for several: .*{V1}, {V2}.* Say which with --variant"):
         import_checkpoint(of_shapes(backbone_of(V1)))
 
 
@@ -142,26 +142,28 @@ def test_a_deeper_network_is_not_taken_for_its_first_half() -> None:
     deeper = backbone_of(V1)
     block = {name.removeprefix("layer3.5."): shape for name, shape in deeper.items() if name.startswith("layer3.5.")}
     deeper |= {f"layer3.{number}.{name}": shape for number in range(6, 23) for name, shape in block.items()}
-    with pytest.raises(WrongInput, match=r"fits no detector. The nearest is .*'layer3\.6\..*', for which there is no place"):
+    with pytest.raises(
+        InvalidInputError, match=r"fits no detector. The nearest is .*'layer3\.6\..*', for which there is no place"
+    ):
         import_checkpoint(of_shapes(deeper))
 
 
 def test_what_fits_nothing_is_refused_with_the_nearest() -> None:
-    with pytest.raises(WrongInput, match=r"'weights.pth' fits no detector. The nearest is "):
+    with pytest.raises(InvalidInputError, match=r"'weights.pth' fits no detector. The nearest is "):
         import_checkpoint(of_shapes({"encoder.weight": (3, 3), "backbone.body.conv1.weight": (64, 3, 7, 7)}))
 
 
 def test_what_shares_nothing_has_no_nearest() -> None:
     with pytest.raises(
-        WrongInput, match=r"none of its 1 tensors has .* 'encoder.weight', for which .* Detectors: .*ssd300_vgg16"
+        InvalidInputError, match=r"none of its 1 tensors has .* 'encoder.weight', for which .* Detectors: .*ssd300_vgg16"
     ):
         import_checkpoint(of_shapes({"encoder.weight": (3, 3)}))
 
 
 def test_the_wrong_variant_is_refused_with_the_right_one() -> None:
-    with pytest.raises(WrongInput, match=rf"does not fit {TINY}: .* It fits {V2}: (\d+) of \1\."):
+    with pytest.raises(InvalidInputError, match=rf"does not fit {TINY}: .* It fits {V2}: (\d+) of \1\."):
         import_checkpoint(of_shapes(of_variant(V2)), TINY)
-    with pytest.raises(WrongInput, match=r"There is no variant 'yolo'. Variants: "):
+    with pytest.raises(InvalidInputError, match=r"There is no variant 'yolo'. Variants: "):
         import_checkpoint(of_shapes(of_variant(V2)), "yolo")
 
 
@@ -193,7 +195,7 @@ def test_the_file_that_is_written_says_what_it_is(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_no_weights_file_until_it_is_imported(tmp_path: Path) -> None:
     path = torch_file(tmp_path / "a.pth", {"w": np.ones(2, np.float32)})
-    with pytest.raises(WrongInput, match="Import it first: unstall weights import"):
+    with pytest.raises(InvalidInputError, match="Import it first: unstall weights import"):
         described(path)
 
 

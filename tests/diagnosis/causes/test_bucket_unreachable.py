@@ -21,7 +21,7 @@ def test_found_in_a_training_of_our_own_with_the_bucket_and_the_cause() -> None:
     said = (
         "gs://photos/coco/1.jpg cannot be read: the credentials are not accepted or have expired (HTTP 401: x). Sign in: gcloud …"
     )
-    verdict = bucket_unreachable.examine(journal(started(), raised("unstall.base.errors.BucketFailed", said), CRASHED))
+    verdict = bucket_unreachable.examine(journal(started(), raised("unstall.base.errors.BucketError", said), CRASHED))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN
     assert verdict.summary == (
         "gs://photos/coco/1.jpg cannot be used: the credentials are not accepted or have expired (HTTP 401: x)."
@@ -35,7 +35,7 @@ def test_found_in_a_training_of_our_own_with_the_bucket_and_the_cause() -> None:
         ("OSError", "Forbidden: b/photos/o\ndenied", "gcsfs/retry.py", "A bucket cannot be used: the account is not let in"),
         (
             "botocore.exceptions.ClientError",
-            "An error occurred (NoSuchBucket) when calling the GetObject operation: The specified bucket does not exist",
+            "An error occurred (BucketNotFoundError) when calling the GetObject operation: The specified bucket does not exist",
             "botocore/client.py",
             "A bucket cannot be used: there is no such bucket",
         ),

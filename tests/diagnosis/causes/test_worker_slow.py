@@ -30,7 +30,7 @@ def worker(number: int, *events: Event, of: int = 2, **pace: float) -> Member:
 
 
 def examined(*workers: Member) -> object:
-    return worker_slow.examine_crew(crew(*workers))
+    return worker_slow.examine_workers(crew(*workers))
 
 
 def test_found_by_its_input_with_how_much_and_since_when() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.diagnosis.builders import T0, journal, lib, main, py, steps, stuck, three
-from unstall.diagnosis.workers.members import Crew, Member
+from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import Event, MachineSeen, MembershipSeen, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
 
@@ -40,8 +40,8 @@ def member(
     return Member(f"run-{worker}", kept, place, **more)
 
 
-def crew(*members: Member) -> Crew:
-    return Crew(members)
+def crew(*members: Member) -> RunGroup:
+    return RunGroup(members)
 
 
 def trains(*events: Event, now: float = 112) -> Journal:

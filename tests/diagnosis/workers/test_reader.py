@@ -9,7 +9,7 @@ import pytest
 from tests.diagnosis.builders import FOLDER, T0, host, main, py, stacks, stalled, steps
 from tests.diagnosis.workers.builders import membership
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
-from unstall.base.errors import NoSuchRun
+from unstall.base.errors import RunNotFoundError
 from unstall.diagnosis.findings import diagnose_crew
 from unstall.diagnosis.workers.activity import Doing, place_of
 from unstall.diagnosis.workers.follower import crews_of_many
@@ -37,7 +37,7 @@ def test_a_run_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_any_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchRun, match="holds no run"):
+    with pytest.raises(RunNotFoundError, match="holds no run"):
         found_runs([f"{tmp_path}/"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unstall.backends.allocators import share_card, take_card, usable_bytes, visible_card
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.planning.memory import devices
 
 GIB = 2**30
@@ -26,7 +26,7 @@ def test_names_are_taken_as_people_write_them(typed: str, meant: str) -> None:
 
 
 def test_a_card_that_is_not_in_the_table_is_refused_with_the_nearest() -> None:
-    with pytest.raises(WrongInput, match=r"There is no device 'h20'.*Did you mean 'h200'\? Devices: cpu, .*t4"):
+    with pytest.raises(InvalidInputError, match=r"There is no device 'h20'.*Did you mean 'h200'\? Devices: cpu, .*t4"):
         devices.named("h20")
 
 
@@ -53,7 +53,7 @@ def test_the_cores_of_this_machine_have_its_memory() -> None:
 def test_a_table_of_a_user_is_checked_figure_by_figure(change: dict[str, object], said: str, tmp_path: Path) -> None:
     table = tmp_path / "cards.json"
     table.write_text(json.dumps({"mine": {**devices.cards()["t4"], **change}}))
-    with pytest.raises(WrongInput, match=f"cards.json: mine: {said}"):
+    with pytest.raises(InvalidInputError, match=f"cards.json: mine: {said}"):
         devices.named("mine", table)
 
 
@@ -64,7 +64,7 @@ def test_a_table_that_is_none_is_refused(text: str | None, said: str, tmp_path: 
     table = tmp_path / "cards.json"
     if text is not None:
         table.write_text(text)
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         devices.cards(table)
 
 
@@ -72,7 +72,7 @@ def test_a_table_of_a_user_takes_the_place_of_ours(tmp_path: Path) -> None:
     table = tmp_path / "cards.json"
     table.write_text(json.dumps({"mine": {**devices.cards()["t4"], "memory_bytes": 7 * GIB}}))
     assert devices.named("mine", table).memory_bytes == 7 * GIB
-    with pytest.raises(WrongInput, match="Devices: cpu, mine"):
+    with pytest.raises(InvalidInputError, match="Devices: cpu, mine"):
         devices.named("h200", table)
 
 
@@ -147,7 +147,7 @@ def test_pytorch_always_takes_what_it_needs() -> None:
 
 @pytest.mark.parametrize("said", ["much", "0", "1.5"])
 def test_a_share_that_is_none_is_refused(said: str) -> None:
-    with pytest.raises(WrongInput, match="XLA_CLIENT_MEM_FRACTION: expected a share of the card"):
+    with pytest.raises(InvalidInputError, match="XLA_CLIENT_MEM_FRACTION: expected a share of the card"):
         usable_bytes("jax", 100, 90, {"XLA_CLIENT_MEM_FRACTION": said})
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.planning.memory.max_batch_size import MOST_LOOKS, largest
+from unstall.planning.memory.max_batch_size import MAX_LOOKS, largest
 
 FIXED = st.integers(0, 10**9)
 SLOPE = st.integers(1, 10**9)
-MOST = st.integers(1, 1024)
+MAX = st.integers(1, 1024)
 FIRST = st.integers(1, 1024)
 
 
-@given(FIXED, SLOPE, st.integers(0, 10**12), MOST, FIRST)
+@given(FIXED, SLOPE, st.integers(0, 10**12), MAX, FIRST)
 def test_on_a_line_it_is_exact_within_a_few_looks(fixed: int, slope: int, limit: int, most: int, first: int) -> None:
     looks: list[int] = []
 
@@ -27,7 +27,7 @@ def test_on_a_line_it_is_exact_within_a_few_looks(fixed: int, slope: int, limit:
     assert len(looks) == len(set(looks)) <= 5
 
 
-@given(FIXED, SLOPE, st.lists(st.integers(0, 10**12), min_size=2, max_size=6), MOST, FIRST)
+@given(FIXED, SLOPE, st.lists(st.integers(0, 10**12), min_size=2, max_size=6), MAX, FIRST)
 def test_more_room_never_gives_less(fixed: int, slope: int, limits: list[int], most: int, first: int) -> None:
     found = [largest(lambda size: fixed + slope * size, limit, most, first) for limit in sorted(limits)]
     allowed = [0.97 * size - 1 for size in found]
@@ -45,7 +45,7 @@ def test_whatever_memory_does_only_what_was_looked_at_and_fits_is_promised(grows
         return looked[size]
 
     found = largest(need, limit, len(grows), first)
-    assert len(looked) <= MOST_LOOKS
+    assert len(looked) <= MAX_LOOKS
     assert found == 0 or (found in looked and looked[found] <= limit)
 
 
@@ -72,4 +72,4 @@ def test_what_a_compiler_can_squeeze_is_found_too(slope: int, limit: int, furthe
 
     found = largest(need, limit, 1024, first, is_squeezed=True)
     assert found <= true and found >= 0.9 * true - 1 and (found > 0 or true == 0)
-    assert len(looks) == len(set(looks)) <= MOST_LOOKS
+    assert len(looks) == len(set(looks)) <= MAX_LOOKS

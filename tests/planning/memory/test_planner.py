@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from unstall.base.errors import NotInstalled
+from unstall.base.errors import MissingDependencyError
 from unstall.config.settings import Settings, changed
 from unstall.planning.memory import compiler, devices, plan_cache
 from unstall.planning.memory.client import Asking, NotAnswered
@@ -165,7 +165,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(tmp_path: Pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if compiler.can_compile(for_card=True):
         pytest.skip("the compiler for cards is installed beside JAX")
-    with pytest.raises(NotInstalled, match="pip install"):
+    with pytest.raises(MissingDependencyError, match="pip install"):
         compiler.refuse_without_compiler()
 
 

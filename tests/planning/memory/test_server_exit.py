@@ -26,7 +26,7 @@ from unstall.planning.memory.client import Asking
 from unstall.planning.memory.messages import question
 from unstall.config.settings import Settings
 
-module.MOST_S = float(sys.argv[1])
+module.MAX_S = float(sys.argv[1])
 with Asking() as asking:
     try:
         asking(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))

@@ -62,7 +62,7 @@ def test_what_crashes_is_not_known_and_the_others_are_asked_all_the_same(checks:
     put(checks, "c", "import os; os.abort()")
     put(checks, "d", FITS)
     put(checks, "e", FITS, needs=("b",))
-    put(checks, "f", "from unstall.base.errors import WrongInput; raise WrongInput('your mistake')")
+    put(checks, "f", "from unstall.base.errors import InvalidInputError; raise InvalidInputError('your mistake')")
     found = asked(tmp_path)
     assert {name: answer["answer"] for name, answer in found.items()} == {
         "a": "fits", "b": "unknown", "c": "unknown", "d": "fits", "e": "unknown", "f": "refuses",
@@ -72,7 +72,7 @@ def test_what_crashes_is_not_known_and_the_others_are_asked_all_the_same(checks:
 
 
 def test_what_falls_silent_is_given_up(checks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "MOST_SILENT_S", 3.0)
+    monkeypatch.setattr(runner, "MAX_SILENT_S", 3.0)
     put(checks, "a", "import time; time.sleep(600)")
     put(checks, "b", FITS)
     found = asked(tmp_path)

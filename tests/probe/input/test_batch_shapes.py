@@ -13,7 +13,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe as probing
 from unstall.probe.core.probe import Probe
 from unstall.probe.input import batch_shapes
-from unstall.probe.input.batch_shapes import LISTED, MOST_SHAPES, BatchShapes
+from unstall.probe.input.batch_shapes import LISTED, MAX_SHAPES, BatchShapes
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_batch_of_another_shape_each_time_does_not_fill_the_journal(shapes: Ba
         shapes.see(np.zeros((1, size)))
     shapes.tell()
     last = told(tmp_path)[-1]
-    assert len(last.shapes) == LISTED and last.different == MOST_SHAPES + 1 and last.batches == 499
+    assert len(last.shapes) == LISTED and last.different == MAX_SHAPES + 1 and last.batches == 499
 
 
 @pytest.mark.parametrize("batch", [None, 3, "text", [], {}, object(), [1, 2]])

@@ -44,7 +44,7 @@ def test_boxes_that_are_inside_out_and_padding() -> None:
 
 def test_a_large_array_is_thinned_out_by_whole_rows() -> None:
     facts = described("x", np.zeros((50_000, 300), dtype="float32"))
-    assert facts["looked_at"] <= 4 * batch_stats.MOST_ELEMENTS
+    assert facts["looked_at"] <= 4 * batch_stats.MAX_ELEMENTS
     assert facts["shape"] == [50_000, 300]
 
 

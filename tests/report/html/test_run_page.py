@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, lib, main, py, started, steps, stuck, thread, three
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.check import defects
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.events import (
@@ -42,7 +42,7 @@ from unstall.training.loop import artifacts
 
 JOURNALS = Path(__file__).parents[2] / "journals"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`&\u2028\u2029{{7*7}}\ud800"
-MOST_BYTES = 3 * 2**20
+MAX_BYTES = 3 * 2**20
 BLOCKED = main(py("train.py", "<module>", 40), lib("keras/src/trainer.py", "fit", 10))
 
 
@@ -234,14 +234,14 @@ def test_the_largest_page_is_small_enough() -> None:
             *(DeviceSampled(at=at, index=n, name="card", used_bytes=second * 7_654_321, total_bytes=80 << 30, busy_percent=77.7) for n in range(16)),
         ]  # fmt: skip
     size = len(render_run(whole(stuck(*events))).encode())
-    pictures = 1.34 * artifacts.MOST_PICTURES * artifacts.MOST_PICTURE_BYTES  # as text, at their largest
-    classes = 300 * artifacts.MOST_CLASSES
-    words = 4 * defects.MOST_LETTERS + 2 * defects.LISTED * defects.MOST_OF_A_PLACE
-    of_data = 1.34 * defects.MOST_PICTURES * defects.MOST_BYTES + defects.MOST_PROBLEMS * words
-    assert 500_000 < size < MOST_BYTES - pictures - classes - of_data
+    pictures = 1.34 * artifacts.MAX_PICTURES * artifacts.MAX_PICTURE_BYTES  # as text, at their largest
+    classes = 300 * artifacts.MAX_CLASSES
+    words = 4 * defects.MAX_LETTERS + 2 * defects.LISTED * defects.MAX_OF_A_PLACE
+    of_data = 1.34 * defects.MAX_PICTURES * defects.MAX_BYTES + defects.MAX_PROBLEMS * words
+    assert 500_000 < size < MAX_BYTES - pictures - classes - of_data
 
 
 def test_a_page_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="Cannot write the page to"):
+    with pytest.raises(InvalidInputError, match="Cannot write the page to"):
         write_run(whole(stuck()), tmp_path / "not" / "there.html")
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.diagnosis.builders import journal, started, steps
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
 from unstall.report.story.outcome import UNEXPLAINED, outcome_of
@@ -67,10 +67,10 @@ def test_no_verdict_is_said_in_words() -> None:
 
 def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
     unseen = [{"missing": "samples of the weights", "cure": ""}]
-    refused = {"kind": "unstall.base.errors.WrongInput", "message": "validation: no class", "where": None}
+    refused = {"kind": "unstall.base.errors.InvalidInputError", "message": "validation: no class", "where": None}
     said = shown(story(state="failed", failure=refused, unknown=unseen))
     assert "verdict   refused: validation: no class" in said and "not seen" not in said
-    of_others = {**refused, "kind": "shop.errors.WrongInput"}
+    of_others = {**refused, "kind": "shop.errors.InvalidInputError"}
     assert "cannot tell why it failed" in shown(story(state="failed", failure=of_others))
     given_up = {"cause": "loss_diverged", "happened": "The loss rose for good."}
     assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", given_up=given_up))
@@ -126,7 +126,7 @@ def test_trying_a_json_target_leaves_no_trace(tmp_path: Path) -> None:
     refuse_unwritable("-")
     assert not new.exists()
     assert old.read_text() == "kept"
-    with pytest.raises(WrongInput, match="Is a directory"):
+    with pytest.raises(InvalidInputError, match="Is a directory"):
         refuse_unwritable(str(tmp_path))
 
 

@@ -22,9 +22,9 @@ SUPERVISE = """
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes()))
+sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
 TINY = Settings(
     model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", shapes=24, validation_share=0.0, batch_size=4, epochs=2,

@@ -11,7 +11,7 @@ from unstall.diagnosis.verdict import Certainty, Evidence, Found
 from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScored, Event, HostSampled, RunStarted, StallBegan
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
-from unstall.supervisor.train.fault import Patient
+from unstall.supervisor.train.fault import WorkerState
 from unstall.supervisor.train.restart_triggers import epoch_has_ended_since, is_hung, memory_near_its_limit, starving
 
 # --- a stall ---
@@ -62,8 +62,8 @@ def test_a_device_that_computes_is_waited_for() -> None:
 # --- memory ---
 
 
-def patient(*events: Event) -> Patient:
-    return Patient(Settings(), Journal(events))
+def patient(*events: Event) -> WorkerState:
+    return WorkerState(Settings(), Journal(events))
 
 
 def test_memory_that_this_run_has_nearly_filled() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
@@ -64,7 +64,7 @@ def test_the_last_run_is_the_last_that_was_trained(own_home: Path) -> None:
 
 def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(WrongInput, match="which holds other things"):
+    with pytest.raises(InvalidInputError, match="which holds other things"):
         begin(WANTED, None, str(tmp_path), {})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert not RunFolder(tmp_path).settings_path.exists()
@@ -85,7 +85,7 @@ def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -
     assert begin(WANTED, None, str(tmp_path / "run"), {}).settings_path.exists()
     (tmp_path / "other" / "workers").mkdir(parents=True)
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(WrongInput, match="expected a folder that is empty"):
+    with pytest.raises(InvalidInputError, match="expected a folder that is empty"):
         begin(WANTED, None, str(tmp_path / "other"), {})
 
 

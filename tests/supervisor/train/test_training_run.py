@@ -32,9 +32,9 @@ SUPERVISE = f"""
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(), [sys.executable, {str(WORKER)!r}]))
+sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str(WORKER)!r}]))
 """
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from tests.supervisor.train.test_training_run import wait_until, whole
 from unstall.config.settings import Settings, as_plain
-from unstall.diagnosis.workers.step_times import LEAST_GROUPS
+from unstall.diagnosis.workers.step_times import MIN_GROUPS
 from unstall.journal import run_folder
 from unstall.journal.events import (
     PlanMade,
@@ -39,10 +39,10 @@ import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.train import worker_group as ward
-from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
 ward.GONE_S = 1.0  # tests need not wait for it
-sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes(), [sys.executable, {str(WORKER)!r}]))
+sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str(WORKER)!r}]))
 """
 ROOT = Path(__file__).parents[3]
 
@@ -150,7 +150,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
     run = a_run(of_0=[{"steps": 10_000}], of_1=[{"steps": 10_000}])
     with supervisor(run) as process:
         wait_until(has_begun(run))
-        wait_until(lambda: len(whole(run).of(StepsEnded)) > 8 + 2 * LEAST_GROUPS)  # the first eight are told one by one
+        wait_until(lambda: len(whole(run).of(StepsEnded)) > 8 + 2 * MIN_GROUPS)  # the first eight are told one by one
         assert not whole(run).of(WorkerFaltered), "all is well"
         slowed_at = time.time()
         with stopped_for_most_of_the_time(pids(run)[1]):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings, as_plain
 from unstall.journal.run_folder import RunFolder
 from unstall.training.checkpoint.integrity import refuse_unresumable
@@ -52,7 +52,7 @@ def test_where_all_are_damaged_each_is_named_with_what_is_kept_and_the_way_on(tm
     run = with_results(a_run(tmp_path, 1, 2))
     damage(run, 1)
     (run.checkpoints_path / "step-000000002" / "manifest.json").unlink()
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         refuse_unresumable(run)
     said = str(refused.value)
     assert "checkpoints/step-000000002: it has no manifest.json" in said
@@ -65,14 +65,14 @@ def test_also_before_the_first_epoch_has_ended(tmp_path: Path) -> None:
     """Nothing is there to be lost but the checkpoint itself, which may be mended."""
     run = a_run(tmp_path, 1)
     damage(run, 1)
-    with pytest.raises(WrongInput, match="all of its checkpoints are damaged"):
+    with pytest.raises(InvalidInputError, match="all of its checkpoints are damaged"):
         refuse_unresumable(run)
 
 
 def test_checkpoints_that_were_deleted_are_missed_where_there_are_weights(tmp_path: Path) -> None:
     run = with_results(a_run(tmp_path, 1))
     shutil.rmtree(run.checkpoints_path)
-    with pytest.raises(WrongInput, match="it has no checkpoint any more"):
+    with pytest.raises(InvalidInputError, match="it has no checkpoint any more"):
         refuse_unresumable(run)
 
 

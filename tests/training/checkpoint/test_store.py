@@ -25,7 +25,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.integrity import AllDamaged
-from unstall.training.checkpoint.store import MOST_SHARE, Checkpoints, Outcome, Rhythm
+from unstall.training.checkpoint.store import MAX_SHARE, Checkpoints, Outcome, Rhythm
 
 FILES = (integrity.ARRAYS, integrity.POSITION, integrity.MANIFEST)
 
@@ -279,7 +279,7 @@ def test_a_file_that_may_not_grow_costs_the_checkpoint_and_nothing_else(tmp_path
         import resource, sys
         import numpy as np
         from pathlib import Path
-        from unstall.training.checkpoint.store.store import Checkpoints
+        from unstall.training.checkpoint.store import Checkpoints
 
         checkpoints, outcomes = Checkpoints(Path(sys.argv[1]), 1), []
         checkpoints.save({"weights": np.zeros(1000, np.float32)}, {"step": 1, "epoch": 0}, outcomes.append)
@@ -310,7 +310,7 @@ SAVER = """
     import sys
     import numpy as np
     from pathlib import Path
-    from unstall.training.checkpoint.store.store import Checkpoints
+    from unstall.training.checkpoint.store import Checkpoints
 
     checkpoints = Checkpoints(Path(sys.argv[1]), 2)
     found = checkpoints.newest()
@@ -367,7 +367,7 @@ def begun(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
 def test_what_costs_much_is_done_seldom() -> None:
     rhythm = Rhythm(every_s=10.0, every_steps=0)
     rhythm.ended(Outcome(1, Path(), seconds=9.0, cost_s=3.0))
-    assert rhythm.interval_s == pytest.approx(3.0 / MOST_SHARE) and rhythm.is_stretched
+    assert rhythm.interval_s == pytest.approx(3.0 / MAX_SHARE) and rhythm.is_stretched
     rhythm.ended(Outcome(2, Path(), seconds=9.0, cost_s=0.01))
     assert rhythm.interval_s == 10.0 and not rhythm.is_stretched
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import process_env
 from unstall.training.distributed.process_env import Membership
 
@@ -40,5 +40,5 @@ def test_one_of_one_is_alone_wherever_it_was_told_to_meet() -> None:
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, str], named: str) -> None:
-    with pytest.raises(WrongInput, match=named):
+    with pytest.raises(InvalidInputError, match=named):
         process_env.of({**GIVEN, **change})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.local import free_port
 from unstall.training.distributed.process_env import Membership
 from unstall.training.distributed.rendezvous import AddressTaken, Awaited, Met, PeersLost, differing, meet
@@ -37,7 +37,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         try:
             self.met = meet(self.who, self.card, least, self.awaited.append, self.most_wait_s)
-        except (WrongInput, AddressTaken, PeersLost) as error:
+        except (InvalidInputError, AddressTaken, PeersLost) as error:
             self.error = error
 
     def ended(self) -> Worker:
@@ -95,7 +95,7 @@ def test_a_visitor_that_speaks_something_else_is_let_go(port: int) -> None:
 def test_whoever_differs_is_refused_by_all_with_what_differs(port: int) -> None:
     workers = Worker(0, 2, port), Worker(1, 2, port, {**CARD, "same": {"version of jax": "0.9.0"}})
     for worker in workers:
-        assert isinstance(worker.ended().error, WrongInput)
+        assert isinstance(worker.ended().error, InvalidInputError)
         assert "version of jax is '0.9.0' there and '0.10.2' here" in str(worker.error)
 
 
@@ -122,7 +122,7 @@ def test_two_of_one_number_that_somebody_else_has_started_are_refused(port: int)
     held = said_by_hand(port, 1, started_by=1)
     time.sleep(0.2)
     second = Worker(1, 3, port)
-    assert isinstance(first.ended().error, WrongInput) and isinstance(second.ended().error, WrongInput)
+    assert isinstance(first.ended().error, InvalidInputError) and isinstance(second.ended().error, InvalidInputError)
     assert "is there twice: also as process 1 on" in str(first.error)
     held.close()
 
@@ -159,8 +159,8 @@ def test_connections_stay_for_whoever_wants_to_hear_of_the_others(port: int) -> 
 
 def test_one_of_another_number_of_workers_is_refused(port: int) -> None:
     first, other = Worker(0, 3, port), Worker(1, 2, port)
-    assert isinstance(other.ended().error, WrongInput) and "is one of 2" in str(other.error)
-    assert isinstance(first.ended().error, WrongInput)
+    assert isinstance(other.ended().error, InvalidInputError) and "is one of 2" in str(other.error)
+    assert isinstance(first.ended().error, InvalidInputError)
 
 
 def test_a_port_that_is_taken_is_told_from_other_mistakes(port: int) -> None:

@@ -23,9 +23,9 @@ SUPERVISE = """
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.run.program import Wishes
+from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-sys.exit(train(RunFolder(Path(sys.argv[1])), Wishes()))
+sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
 SETTINGS = changed(TINY, {"workers": 2, "epochs": 30, "validation_share": 0.0, "checkpoint_every_steps": 3})
 

@@ -19,7 +19,7 @@ from unstall.journal.reader import Tail
 from unstall.journal.run_folder import RunFolder
 from unstall.training.distributed.engines import local
 
-MOST_LIFE_S = 200.0
+MAX_LIFE_S = 200.0
 # Small enough to be compiled in seconds. Norms that learn would see fewer images with more workers: theirs are frozen.
 TINY = Settings(
     backend="jax", shapes=24, validation_share=0.25, epochs=2, batch_size=4, warm_up_steps=3, optimizer="sgd", rate=1e-3,
@@ -68,7 +68,7 @@ def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int =
         if asked_at is not None:
             wait_for_step(run, processes[0], asked_at)
             processes[asked].send_signal(signal.SIGTERM)
-        return [process.wait(MOST_LIFE_S) for process in processes]
+        return [process.wait(MAX_LIFE_S) for process in processes]
     finally:
         for process in processes:
             process.kill()
@@ -76,7 +76,7 @@ def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int =
 
 def wait_for_step(run: RunFolder, first: subprocess.Popen[bytes], step: int) -> None:
     journal, from_step, began = Tail(run.journal_path("inside", first.pid)), None, time.monotonic()
-    while first.poll() is None and time.monotonic() - began < MOST_LIFE_S:
+    while first.poll() is None and time.monotonic() - began < MAX_LIFE_S:
         if from_step is None:
             from_step = next((event.from_step for event in journal.read() if isinstance(event, TrainingBegan)), None)
         beat = read_pulse(run.pulse_path(first.pid))

@@ -11,7 +11,7 @@ import pytest
 from tests.data.pipeline.pictures import data_set, example, some_data
 from tests.training.evaluate.test_coco_metrics import by_pycocotools
 from tests.training.tiny import NAMES, tiny_weights
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
@@ -112,9 +112,9 @@ def test_classes_are_matched_by_name_and_by_number_only_where_they_have_none(det
     some = replace(data, classes=("star", "square"))
     assert class_map(detector, ("cube", "Square ", "sphere", "star", "cone", "die"), some).tolist() == [-1, 1, -1, 0, -1, -1]
     assert class_map(detector, (), data).tolist() == [0, 1, 2, 3, 4, 5]
-    with pytest.raises(WrongInput, match="have no class in common"):
+    with pytest.raises(InvalidInputError, match="have no class in common"):
         class_map(detector, ("a", "b", "c", "d", "e", "f"), data)
-    with pytest.raises(WrongInput, match="6 classes of unknown names"):
+    with pytest.raises(InvalidInputError, match="6 classes of unknown names"):
         class_map(detector, (), some)
 
 
@@ -144,7 +144,7 @@ def test_where_no_image_can_be_read_it_is_an_error(model: Detecting, tmp_path: P
     for each in stored.examples:
         assert each.image is not None
         each.image.path.write_bytes(b"no image")
-    with pytest.raises(WrongInput, match=r"None of the 2 images can be read. '00[01].jpg': "):
+    with pytest.raises(InvalidInputError, match=r"None of the 2 images can be read. '00[01].jpg': "):
         predict(model, stored)
-    with pytest.raises(WrongInput, match=r"No image of .* can be read. 00[01].jpg: "):
+    with pytest.raises(InvalidInputError, match=r"No image of .* can be read. 00[01].jpg: "):
         evaluate(model, stored, ("a", "b", "c", "d", "e", "f"))

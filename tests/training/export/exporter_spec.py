@@ -12,7 +12,7 @@ import pytest
 
 from tests.training.tiny import tiny_weights
 from unstall.backends import is_installed, running_backend
-from unstall.base.errors import UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
 from unstall.training.evaluate.inference import Detecting
@@ -87,15 +87,15 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
 
 
 def test_what_keras_cannot_is_said_with_what_it_can() -> None:
-    with pytest.raises(WrongInput, match="cannot be exported as litert from jax: Keras has no way to"):
+    with pytest.raises(InvalidInputError, match="cannot be exported as litert from jax: Keras has no way to"):
         refuse_impossible("litert", "jax", "a.tflite")
-    with pytest.raises(WrongInput, match=r"expected a name that ends in '.tflite'"):
+    with pytest.raises(InvalidInputError, match=r"expected a name that ends in '.tflite'"):
         refuse_impossible("litert", "tensorflow", "a.bin")
     assert all(set(needs) == {"tensorflow", "jax", "torch"} for needs in NEEDS.values())
 
 
 def test_what_is_there_is_not_overwritten_by_a_folder(detector: Detector, tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="is there already"):
+    with pytest.raises(InvalidInputError, match="is there already"):
         export(detector, "savedmodel", tmp_path)
 
 

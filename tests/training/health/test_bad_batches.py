@@ -33,7 +33,7 @@ def test_only_the_first_few_are_written_and_a_disk_that_refuses_costs_nothing(tm
     with Pipeline(data, Settings(batch_size=4, height_px=64, width_px=96, input_threads=1)).batches() as batches:
         batch = next(batches)
     paths = [bad_batches.write(tmp_path / "bad", step, batch, data, LOSSES, 1.0) for step in range(12)]
-    assert all(paths[: bad_batches.MOST]) and not any(paths[bad_batches.MOST :])
+    assert all(paths[: bad_batches.MAX]) and not any(paths[bad_batches.MAX :])
     assert bad_batches.write(tmp_path / "bad", 0, batch, data, LOSSES, 1.0) == paths[0]  # the same step of a run that went back
     (tmp_path / "file").write_text("in the way")
     assert bad_batches.write(tmp_path / "file", 1, batch, data, LOSSES, 1.0) == ""

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from unstall.training.health.divergence import MOST_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
+from unstall.training.health.divergence import MAX_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
 
 # --- updates that are not applied ---
 
@@ -20,8 +20,8 @@ def after(*applied: bool) -> SkippedUpdates:
 
 
 def test_five_in_a_row_are_too_many() -> None:
-    assert not after(*[False] * (MOST_IN_A_ROW - 1)).is_hopeless
-    assert after(*[False] * MOST_IN_A_ROW).is_hopeless
+    assert not after(*[False] * (MAX_IN_A_ROW - 1)).is_hopeless
+    assert after(*[False] * MAX_IN_A_ROW).is_hopeless
 
 
 def test_one_that_is_applied_begins_the_count_anew() -> None:

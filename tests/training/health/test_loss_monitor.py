@@ -15,7 +15,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.loss_monitor import UNREAD_STEPS, Judge, Stopped
+from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, Stopped
 from unstall.training.loop.position import Position
 
 
@@ -63,7 +63,7 @@ class Judging:
     def __init__(self, run: RunFolder, batch: Batch, folder: Path) -> None:
         self.said: list[str] = []
         self.at = Position(steps_per_epoch=10_000)
-        self.judge = Judge(run, some_data(folder), 0, self.at, self.said.append)
+        self.judge = LossMonitor(run, some_data(folder), 0, self.at, self.said.append)
         self._batch, self._step = batch, 0
 
     def see(self, *told: Told) -> None:

@@ -15,7 +15,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import render_run
 from unstall.report.story.report import tell_whole
 from unstall.report.timeline import of_journal
-from unstall.training.loop.artifacts import MOST_PICTURE_BYTES, as_data, pictures, places, score, settings
+from unstall.training.loop.artifacts import MAX_PICTURE_BYTES, as_data, pictures, places, score, settings
 
 SCORE = {
     "epoch": 7,
@@ -80,15 +80,15 @@ def test_pictures_stand_in_the_page_and_large_ones_are_made_smaller(run: RunFold
     picture(run, "02-large.png", 1200, noise=False)
     picture(run, "03-photo.png", 600, noise=True)
     small, large, photo = (as_data(path) or "" for path in pictures(run))
-    assert (run.path / "predictions" / "03-photo.png").stat().st_size > MOST_PICTURE_BYTES
+    assert (run.path / "predictions" / "03-photo.png").stat().st_size > MAX_PICTURE_BYTES
     assert small.startswith("data:image/png;") and large.startswith("data:image/png;") and photo.startswith("data:image/jpeg;")
-    assert len(photo) < 1.4 * MOST_PICTURE_BYTES
+    assert len(photo) < 1.4 * MAX_PICTURE_BYTES
     assert page(run).count("<img src=") == 3
 
 
 def test_what_is_no_picture_is_left_out(run: RunFolder) -> None:
     (run.path / "predictions").mkdir()
-    (run.path / "predictions" / "01-torn.png").write_bytes(b"\x89PNG" + bytes(MOST_PICTURE_BYTES))
+    (run.path / "predictions" / "01-torn.png").write_bytes(b"\x89PNG" + bytes(MAX_PICTURE_BYTES))
     out = io.BytesIO()
     Image.frombytes("RGB", (600, 600), random.Random(0).randbytes(3 * 600 * 600)).save(out, "PNG")
     (run.path / "predictions" / "02-half.png").write_bytes(out.getvalue()[:500_000])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.training.loop.datasets import Lessons, images_to_learn_from, lessons
+from unstall.training.loop.datasets import TrainValData, images_to_learn_from, lessons
 
 PX = (48, 64)
 
@@ -28,11 +28,11 @@ def written(folder: Path, count: int = 20, **splits: float) -> str:
     return str(folder)
 
 
-def learned(tmp_path: Path, **settings: object) -> Lessons:
+def learned(tmp_path: Path, **settings: object) -> TrainValData:
     return lessons(Settings(**settings), PX, tmp_path)  # type: ignore[arg-type]
 
 
-def names(lessons: Lessons) -> tuple[set[str], set[str]]:
+def names(lessons: TrainValData) -> tuple[set[str], set[str]]:
     assert lessons.validation is not None
     return {each.name for each in lessons.train.examples}, {each.name for each in lessons.validation.examples}
 
@@ -101,7 +101,7 @@ def test_without_a_share_nothing_is_scored(tmp_path: Path) -> None:
 
 
 def test_data_that_is_not_there_is_refused_by_its_path(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="nowhere"):
+    with pytest.raises(InvalidInputError, match="nowhere"):
         learned(tmp_path, data=str(tmp_path / "nowhere"))
 
 
@@ -112,7 +112,7 @@ def test_data_to_score_on_that_has_none_of_the_classes_is_refused_before_anythin
     for category in text["categories"]:
         category["name"] += "s"
     file.write_text(json.dumps(text))
-    with pytest.raises(WrongInput, match="has no class of those that are learned"):
+    with pytest.raises(InvalidInputError, match="has no class of those that are learned"):
         learned(tmp_path, data=data, validation=str(other))
 
 

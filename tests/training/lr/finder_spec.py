@@ -58,7 +58,7 @@ def test_a_sweep_stops_where_the_loss_diverges(trial: Trial) -> None:
 def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(
     trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning_rate, "MOST_S", math.inf)  # whatever the machine's load
+    monkeypatch.setattr(learning_rate, "MAX_S", math.inf)  # whatever the machine's load
     context = Context(trial.settings, tmp_path)
     assert isinstance(learning_rate.tried(trial, 2e-3, context), Fits) and (context.measured_images_per_s or 0) > 0
     trial.begin_again()
@@ -66,5 +66,5 @@ def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(
 
 
 def test_steps_that_would_take_too_long_are_not_made(trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning_rate, "MOST_S", 0.0)
+    monkeypatch.setattr(learning_rate, "MAX_S", 0.0)
     assert isinstance(learning_rate.tried(trial, 1e-3, Context(trial.settings, tmp_path)), Unknown)

@@ -10,7 +10,7 @@ import torch
 from keras import ops
 
 from unstall.config.settings import Settings
-from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MOST_SCALE, Rules, State, first_state, updated
+from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MAX_SCALE, Rules, State, first_state, updated
 
 STEPS = 4
 SHAPES = {"kernel": (3, 3, 2, 4), "matrix": (5, 4), "bias": (4,), "gamma": (4,)}
@@ -120,6 +120,6 @@ def test_the_scale_has_its_bounds() -> None:
     state["loss_scale"] = ops.convert_to_tensor(np.float32(1.0))
     state, _ = after(own, state, weights(seed=1) | {"bias": np.full(4, np.nan, np.float32)})
     assert float(state["loss_scale"]) == 1
-    state["loss_scale"] = ops.convert_to_tensor(np.float32(MOST_SCALE))
+    state["loss_scale"] = ops.convert_to_tensor(np.float32(MAX_SCALE))
     state["updates_at_scale"] = ops.convert_to_tensor(np.float32(GROWS_AFTER - 1))
-    assert float(after(own, state, weights(seed=2))[0]["loss_scale"]) == MOST_SCALE
+    assert float(after(own, state, weights(seed=2))[0]["loss_scale"]) == MAX_SCALE

@@ -13,7 +13,7 @@ import pytest
 
 from tests.detectors.conformance import FLOOR
 from tests.detectors.seeded import batch, set_weights
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors import build
 from unstall.training.step.step import Numbers, Step, draw_key
@@ -170,9 +170,9 @@ def test_another_state_is_refused_by_name_and_nothing_is_changed() -> None:
         ({name: before[name].astype(np.float64)}, "Received: float64"),
         ({"mean/stem": np.zeros(1, np.float32)}, "'mean/stem' has no place here"),
     ):
-        with pytest.raises(WrongInput, match=said):
+        with pytest.raises(InvalidInputError, match=said):
             step.restore({**before, **change})
-    with pytest.raises(WrongInput, match=f"'{name}' is missing"):
+    with pytest.raises(InvalidInputError, match=f"'{name}' is missing"):
         step.restore({key: value for key, value in before.items() if key != name})
     assert same_bits(step.arrays(), before) == []
 

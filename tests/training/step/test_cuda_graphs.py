@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np, torch
-from unstall.training.step.step.cuda_graphs import WAITING, Replayed, agree, in_stretches, same_bits, traced
+from unstall.training.step.cuda_graphs import WAITING, Replayed, agree, in_stretches, same_bits, traced
 
 # 'meta' is a device, and not where NumPy's arrays are.
 def shifted(x):
@@ -63,7 +63,7 @@ def test_what_is_recorded() -> None:
 
 ON_A_CARD = """
 import torch
-from unstall.training.step.step.cuda_graphs import WAITING, Replayed
+from unstall.training.step.cuda_graphs import WAITING, Replayed
 
 WAITING.add(torch.ops.aten.cumsum.default)
 weight = torch.ones(3, device="cuda")

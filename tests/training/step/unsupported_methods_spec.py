@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.synthetic.files import as_data_set, drafted
 from unstall.data.synthetic.shapes import Shapes
@@ -50,7 +50,7 @@ def weights_of(detector: Detector) -> list[np.ndarray]:
 
 def way_instead(call: str, detector: Detector) -> str:
     """The lines of code that the refusal shows."""
-    with pytest.raises(WrongInput) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         CALLS[call](detector)
     said = str(refused.value)
     assert said.startswith(f"{call}() is not supported on a detector.")

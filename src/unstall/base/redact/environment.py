@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from unstall.base.redact.text import MASK, is_line_of_file, redact_text
 
 LONGEST_VALUE = 2000
-MOST_VARIABLES = 400
+MAX_VARIABLES = 400
 _SINGLE = frozenset({
     "NVIDIA_VISIBLE_DEVICES", "LD_PRELOAD", "LD_LIBRARY_PATH", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "CONDA_DEFAULT_ENV",
     "VIRTUAL_ENV", "SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE", "SLURM_MEM_PER_NODE",
@@ -55,7 +55,7 @@ _CHANGES = 0.25  # of a random text's places are followed by another kind (capit
 
 def recorded_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Those that can change a training, without any that could be secret."""
-    kept = [name for name in sorted(variables) if is_recorded(name)][:MOST_VARIABLES]
+    kept = [name for name in sorted(variables) if is_recorded(name)][:MAX_VARIABLES]
     return {name: masked(variables[name])[:LONGEST_VALUE] for name in kept}
 
 

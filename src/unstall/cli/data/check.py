@@ -75,14 +75,14 @@ def command(
 def _keep_with(run: RunFolder, report: Report) -> None:
     from tempfile import TemporaryDirectory
 
-    from unstall.base.errors import NotPermitted
+    from unstall.base.errors import AccessDeniedError
     from unstall.data.check import defects
 
     try:
         with TemporaryDirectory() as folder:
             defects.keep(run, defects.told(report, Path(folder) / "pictures"))
     except OSError as error:
-        raise NotPermitted(f"Cannot write to the run '{run.path}': {error.strerror}.") from None
+        raise AccessDeniedError(f"Cannot write to the run '{run.path}': {error.strerror}.") from None
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:

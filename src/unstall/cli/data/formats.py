@@ -11,13 +11,13 @@ from unstall.cli import json_option
 @click.argument("name", required=False, metavar="[FORMAT]")
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
     from unstall.data import formats
     from unstall.report import json
     from unstall.report.terminal.story import console, print_clean
 
     if name is not None and name not in formats.format_names():
-        raise WrongInput(f"There is no format '{name}'. Formats: {', '.join(formats.format_names())}.")
+        raise InvalidInputError(f"There is no format '{name}'. Formats: {', '.join(formats.format_names())}.")
     listed = formats.summaries()
     if json_target:
         pages = {"format": name, "page": formats.page(name)} if name else {}

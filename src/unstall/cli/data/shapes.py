@@ -68,21 +68,21 @@ def command(
 
 
 def _size(text: str) -> tuple[int, int]:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
 
     match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text.strip().lower())
     if match is None:
-        raise WrongInput(f"Expected --size as WIDTHxHEIGHT, as in 640x480. Received: '{text}'.")
+        raise InvalidInputError(f"Expected --size as WIDTHxHEIGHT, as in 640x480. Received: '{text}'.")
     return int(match[1]), int(match[2])
 
 
 def _splits(text: str) -> dict[str, float]:
-    from unstall.base.errors import WrongInput
+    from unstall.base.errors import InvalidInputError
 
     shares = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"([\w.-]+)=(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})", part)
         if match is None:
-            raise WrongInput(f"Expected --splits as NAME=SHARE,NAME=SHARE, as in train=0.8,val=0.2. Received: '{part}'.")
+            raise InvalidInputError(f"Expected --splits as NAME=SHARE,NAME=SHARE, as in train=0.8,val=0.2. Received: '{part}'.")
         shares[match[1]] = float(match[2])
     return shares

@@ -58,7 +58,7 @@ HOST_PLAN_UNSURE = 0.25  # on the host, where the plan is of the step alone
 BEYOND_PLAN = 1.3  # times: on the host kernels work with memory that is in no plan (measured: 1.2 to 1.4 of what was planned)
 AGREE = 2.0  # times what both are unsure by, together: a measurement and a plan that lie no further apart say the same
 COMPILER_BYTES = 120 * 2**20  # about, that compilers and threads of a framework take on the host, whatever is trained
-LEAST_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
+MIN_OF_THE_PEAK = 0.1  # that activations must have for the older run to show how many copies of them are kept
 
 
 def explain(
@@ -155,7 +155,7 @@ def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[s
         return copies
     others = sum(copies[other] * base[other] for other in ("weights", "slots", "input")) + (COMPILER_BYTES if floor else 0.0)
     limits = COPIES[name]
-    if base[name] >= LEAST_OF_THE_PEAK * (peak - floor) or name == "guessed":
+    if base[name] >= MIN_OF_THE_PEAK * (peak - floor) or name == "guessed":
         copies[name] = min(max((peak - floor - others) / base[name], limits.usual / 3), limits.most)
     return copies
 

@@ -32,12 +32,12 @@ TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
 CROWD_SHARE = 0.5  # of the waiting for a core: a part of it is the program's own threads, which get in each other's way
 CROWDED_MORE = 0.15  # of its time that a run waited for a core more than the other: then it is said
 STRETCHED = 3.0  # times: that a step may take longer by chance on a full machine, however alike the waiting for a core was
-LEAST_ALONE = 0.02  # of its time that a run had a core for, however full the machine was
+MIN_ALONE = 0.02  # of its time that a run had a core for, however full the machine was
 PAUSES_S = 0.1  # that a machine now and then does something else for: much, where it is shared out among a few short steps
 STANDARD_ERRORS = 2.0  # that a mean is taken to be wrong by, at the most
-LEAST_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
-LEAST_OF_THE_RUN_S, LEAST_COMPILE_S = 1.0, 3.0  # of a whole run: what others do on the machine just then
-LEAST_STEP_S = 0.0003  # a part that changed by less is nobody's concern
+MIN_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's concern
+MIN_OF_THE_RUN_S, MIN_COMPILE_S = 1.0, 3.0  # of a whole run: what others do on the machine just then
+MIN_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
 FEW_STEPS = 3
 ON_A_CARD = "device memory"
@@ -218,10 +218,10 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
-        least = LEAST_COMPILE_S if name == "compile" else LEAST_OF_THE_RUN_S
+        least = MIN_COMPILE_S if name == "compile" else MIN_OF_THE_RUN_S
         return Moved(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
-        least = LEAST_OF_A_STEP * max(whole or 0.0, now or 0.0)
+        least = MIN_OF_A_STEP * max(whole or 0.0, now or 0.0)
         return Moved(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
     return Moved(name, old, new, max(_time_noise(before, after, whole, now), _chance(name, before, after)), "s")
 
@@ -252,7 +252,7 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     spread = max((value for value in spreads if value is not None), default=0.0)
     held_up = _held_up(before, after, old, new)
     crowd = CROWD_SHARE * max(facts.crowded(before) * held_up[0], facts.crowded(after) * held_up[1])
-    noise = max(LEAST_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
+    noise = max(MIN_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
     return noise + _by_the_machine(before, after, old, new)
 
 
@@ -261,7 +261,7 @@ def _held_up(before: dict[str, Any], after: dict[str, Any], old: float | None, n
     that is the run's own slowness, and no reason to allow for more."""
     if not old or not new:
         return old or 0.0, new or 0.0
-    alone = [max(1.0 - facts.crowded(record), LEAST_ALONE) for record in (before, after)]
+    alone = [max(1.0 - facts.crowded(record), MIN_ALONE) for record in (before, after)]
     stretched = alone[0] / alone[1] if new > old else alone[1] / alone[0]
     most = min(old, new) * max(STRETCHED, stretched**2)  # twice: threads that share a step wait for the last of them
     return min(old, most), min(new, most)

@@ -93,7 +93,7 @@ class Difference:
     detail: str = ""  # which of several of its kind: the package, the variable
 
     def made_at(self, where: str, lines: tuple[str, ...]) -> Difference:
-        return replace(self, where=self.where or where, lines=(*self.lines, *lines)[:MOST_LINES])
+        return replace(self, where=self.where or where, lines=(*self.lines, *lines)[:MAX_LINES])
 
     @property
     def absent(self) -> str:
@@ -111,7 +111,7 @@ class Difference:
         }  # fmt: skip
 
 
-MOST_LINES = 40
+MAX_LINES = 40
 
 
 def difference(

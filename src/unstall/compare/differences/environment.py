@@ -31,7 +31,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM
 NOISE_VARIABLES = ("SLURM_JOB", "SLURM_STEP", "SLURM_TASK_PID", "SLURM_LAUNCH", "SLURM_SRUN", "PYTHONHASHSEED", "UNSTALL_")
 OF_THE_LEARNING = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "tf_keras", "optax", "flax"})
 ROOM = 1.25  # times what the older run needed: with less, what others hold matters
-LEAST_TAKEN = 0.1  # of that need
+MIN_TAKEN = 0.1  # of that need
 COMPUTING = frozenset({
     "numpy", "scipy", "opencv", "opencv-python", "opencv-python-headless", "pillow", "h5py", "ml-dtypes", "ml_dtypes", "optree",
     "cuda", "driver", "simplejpeg", "pandas", "pyarrow", "scikit-image", "scikit-learn", "albumentations", "grain", "torchvision",
@@ -155,7 +155,7 @@ def _of_foreign_on_host(before: dict[str, Any], after: dict[str, Any]) -> Iterat
     """What is free on a host changes all the time. It matters where less is left than the older run needed."""
     old, new = (facts.free_bytes(record) for record in (before, after))
     needed = facts.figure(before, "host_peak_bytes")
-    if old and new and needed and new < ROOM * needed and old - new > LEAST_TAKEN * needed:
+    if old and new and needed and new < ROOM * needed and old - new > MIN_TAKEN * needed:
         yield difference(
             "machine", "foreign", old, new, f"memory that was free before the start {size(old)} → {size(new)}: others hold it"
         )

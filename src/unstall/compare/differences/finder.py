@@ -20,8 +20,8 @@ from unstall.compare.differences.difference import (
     INPUT,
     KINDS,
     LOSS,
+    MAX_LINES,
     MEMORY,
-    MOST_LINES,
     VALIDATION,
     Difference,
     difference,
@@ -216,7 +216,7 @@ def _of_source(unexplained: list[Change]) -> list[Difference]:
         touches = frozenset[str]().union(*(_touched_by(change) for change in own)) if kind == "source" else KINDS[kind].touches
         lines = tuple(line for change in own for line in change.lines)
         told = difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
-        found.append(replace(told, where=first.where, lines=lines[:MOST_LINES]))
+        found.append(replace(told, where=first.where, lines=lines[:MAX_LINES]))
     return found
 
 

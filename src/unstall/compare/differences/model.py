@@ -9,7 +9,7 @@ from unstall.compare.differences.difference import Difference, difference, shown
 from unstall.compare.differences.layers import Layer, Pair, beside, follows_width, layers_of
 from unstall.compare.record import facts
 
-MOST_NAMED = 4  # layers, in a sentence
+MAX_NAMED = 4  # layers, in a sentence
 RATES = ("learning_rate", "schedule")
 EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
 NO_CHANGE = ("class", "name", "where", "around", "unread", *EXECUTION)  # beside its numbers: told elsewhere, or nothing
@@ -73,8 +73,8 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
 def _named(grown: list[Pair]) -> str:
     told = [f"{pair.after.name} {_width(pair.before)} → {_width(pair.after)}" for pair in grown if pair.after]
     distinct = list(dict.fromkeys(told))
-    more = len(distinct) - MOST_NAMED
-    return ", ".join(distinct[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(distinct) - MAX_NAMED
+    return ", ".join(distinct[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _width(layer: Layer | None) -> int:
@@ -84,7 +84,7 @@ def _width(layer: Layer | None) -> int:
 
 def _counted(kinds: list[str]) -> str:
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    told = [f"{count} × {kind}" if count > 1 else kind for kind, count in list(counts.items())[:MOST_NAMED]]
+    told = [f"{count} × {kind}" if count > 1 else kind for kind, count in list(counts.items())[:MAX_NAMED]]
     return ", ".join(told)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-MOST_LINES_COMPARED = 20_000  # of a file; difflib is quadratic at its worst
-MOST_CHANGES = 200
-MOST_USES = 20
+MAX_LINES_COMPARED = 20_000  # of a file; difflib is quadratic at its worst
+MAX_CHANGES = 200
+MAX_USES = 20
 _ASSIGNED = re.compile(r"^([A-Za-z_]\w*)\s*(?::[^=]+)?=[^=]")
 _SET = re.compile(r"""(?P<name>['"]?[\w.@/-]+['"]?)\s*(?P<sign>[:=])\s*(?P<value>[^\s:=\[({].*?),?""")  # of a configuration
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?(?![\w])")
@@ -96,14 +96,14 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
             found.append(Change(file, 1, () if file in after else told, told if file in after else ()))
         else:
             found += of_file(file, str(old.get("text") or ""), str(new.get("text") or ""))
-    return found[:MOST_CHANGES]
+    return found[:MAX_CHANGES]
 
 
 def of_file(file: str, before: str, after: str) -> list[Change]:
     if _means_the_same(before, after):
         return []
     old, new = _code_lines(before), _code_lines(after)
-    if max(len(old), len(new)) > MOST_LINES_COMPARED:
+    if max(len(old), len(new)) > MAX_LINES_COMPARED:
         return [Change(file, 1, (f"({len(old):,} lines)",), (f"({len(new):,} lines)",))]
     matcher = difflib.SequenceMatcher(None, [line for _, line in old], [line for _, line in new], autojunk=False)
     found: list[Change] = []
@@ -117,7 +117,7 @@ def _uses(change: Change, lines: list[tuple[int, str]]) -> tuple[str, ...]:
     """`READERS = 1` says little; `map(read, num_parallel_calls=READERS)` says what it is."""
     pattern = re.compile(rf"\b({'|'.join(change.names)})\b") if change.names else None
     found = [line for _, line in lines if pattern and pattern.search(line) and line not in change.after]
-    return tuple(found[:MOST_USES])
+    return tuple(found[:MAX_USES])
 
 
 def _of_block(

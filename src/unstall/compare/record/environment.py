@@ -24,7 +24,7 @@ from unstall.journal.events import (
 from unstall.journal.run_folder import RunFolder
 from unstall.training.loop import artifacts
 
-MOST_STAGES = 60
+MAX_STAGES = 60
 STAGE_ARGUMENTS = {
     "map": ("num_parallel_calls",), "interleave": ("cycle_length", "num_parallel_calls"), "batch": ("batch_size",),
     "padded_batch": ("batch_size",), "ragged_batch": ("batch_size",), "prefetch": ("buffer_size",), "shuffle": ("buffer_size",),
@@ -132,7 +132,7 @@ def _built(taken: Taken) -> list[dict[str, Any]]:
 
 
 def _told(stages: list[tuple[str, dict[str, Any], str | None]]) -> list[dict[str, Any]]:
-    return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MOST_STAGES]]
+    return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MAX_STAGES]]
 
 
 def _named(stage: str, given: dict[str, Any]) -> dict[str, Any]:

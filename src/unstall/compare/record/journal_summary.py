@@ -79,14 +79,14 @@ class Taken:
 
 
 WARM_UP_STEPS = 3  # the first of a fit: they compile, fill queues and tune kernels
-MOST_DURATIONS = 4000
-MOST_POINTS = 400
+MAX_DURATIONS = 4000
+MAX_POINTS = 400
 
 
 class Points:
     """Pairs, thinned out as they come: every second one is dropped when they are too many."""
 
-    def __init__(self, most: int = MOST_POINTS) -> None:
+    def __init__(self, most: int = MAX_POINTS) -> None:
         self._most = most
         self._every = 1
         self._seen = 0
@@ -215,7 +215,7 @@ class Course:
             self.totals[name] += seconds
             self.parts[name].add(seconds, count)
         self.durations.append((group.seconds / count, count))
-        if len(self.durations) > MOST_DURATIONS:
+        if len(self.durations) > MAX_DURATIONS:
             self.durations = self.durations[::2]
 
     def _take_loss(self, group: StepsEnded) -> None:
@@ -251,7 +251,7 @@ class Course:
         seconds = event.interval_s / len(event.most_rss_bytes)
         began = event.at - event.interval_s
         self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.most_rss_bytes)]
-        if len(self.held) > MOST_DURATIONS:
+        if len(self.held) > MAX_DURATIONS:
             self.held = self.held[::2]
 
     def _take_device(self, event: DeviceSampled, moment: float) -> None:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
-LEAST_SIDE_PX = 32  # of an image: less than the stride of a backbone's last map is nothing to look at
-MOST_SIDE_PX = 8192
+MIN_SIDE_PX = 32  # of an image: less than the stride of a backbone's last map is nothing to look at
+MAX_SIDE_PX = 8192
 SHARES = ("_iou", "_score", "_share")  # ends of names: each is one, whatever the detector
 
 
@@ -61,9 +61,9 @@ def image_size(settings: Any) -> None:
     """`image_px`: height and width, which need not be equal."""
     value = settings.image_px
     fits = _is_list(value) and len(value) == 2 and all(isinstance(side, int) for side in value)
-    fits = fits and all(LEAST_SIDE_PX <= side <= MOST_SIDE_PX for side in value)
+    fits = fits and all(MIN_SIDE_PX <= side <= MAX_SIDE_PX for side in value)
     _refuse_unless(
-        fits, "image_px", f"height and width in whole pixels, {LEAST_SIDE_PX} to {MOST_SIDE_PX} each, as in 640,640", value
+        fits, "image_px", f"height and width in whole pixels, {MIN_SIDE_PX} to {MAX_SIDE_PX} each, as in 640,640", value
     )
 
 
@@ -95,7 +95,7 @@ def ordered(settings: Any, lower: str, upper: str) -> None:
 
 def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:
     if not fits:
-        raise WrongInput(f"{name}: expected {wanted}. Received: {value}")
+        raise InvalidInputError(f"{name}: expected {wanted}. Received: {value}")
 
 
 def _is_number(value: Any) -> bool:

@@ -14,7 +14,7 @@ from unstall.data.augment.geometry import Rect, Scene, View, surfaces
 from unstall.data.augment.rng import Chance
 from unstall.data.example import Flags, Floats
 
-MOST_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
+MAX_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class IoUCrop:
 
     def seen(self, view: View, scene: Scene, chance: Chance) -> View:
         boxes = scene.boxes[view.keep]
-        for _ in range(MOST_OPTIONS if len(boxes) else 0):
+        for _ in range(MAX_OPTIONS if len(boxes) else 0):
             least_iou = self.options[chance.index(len(self.options))]
             if least_iou >= 1:
                 return view

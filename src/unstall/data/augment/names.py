@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment import Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
 
 NAMED: dict[str, Augmentation] = {
@@ -23,5 +23,5 @@ def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
         if name not in NAMED:
             near = difflib.get_close_matches(name, NAMED, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise WrongInput(f"augment: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
+            raise InvalidInputError(f"augment: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
     return tuple(NAMED[name] for name in names)

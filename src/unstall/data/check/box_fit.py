@@ -16,10 +16,10 @@ from unstall.data.example import Flags, Floats
 HOLDS_SHARES = ("yolo", "tfrecord")  # formats whose files give boxes as shares of the image
 ROUNDING_PIXELS = 1.0  # a box may reach over the edge by as much: conventions differ by one pixel
 ROUNDING_SHARE = 1e-3  # or by as much of the side: files round to three digits
-LEAST_SIDE = 8.0  # in an image smaller than this, boxes up to 1 may be pixels
+MIN_SIDE = 8.0  # in an image smaller than this, boxes up to 1 may be pixels
 SWAPPED_BOXES = 3  # so many boxes must fit only with x and y swapped …
 SWAPPED_SHARE = 0.8  # … and so large a share of all that lie outside their image: else they are just outside
-MOST_SHARE = 2.0  # an object may reach beyond its image; none reaches to twice its size
+MAX_SHARE = 2.0  # an object may reach beyond its image; none reaches to twice its size
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,7 @@ def any_of_rows(table: Table, flags: Flags) -> Flags:
 def _normalised(table: Table, finite: Flags, usable: Flags) -> Flags:
     """All boxes of the image lie between 0 and 1, with fractions: in pixels they would all be in its first corner."""
     boxes = table.boxes
-    small = (
-        (boxes >= -1e-3).all(axis=1) & (boxes <= 1.001).all(axis=1) & (table.width >= LEAST_SIDE) & (table.height >= LEAST_SIDE)
-    )
+    small = (boxes >= -1e-3).all(axis=1) & (boxes <= 1.001).all(axis=1) & (table.width >= MIN_SIDE) & (table.height >= MIN_SIDE)
     has_area = (boxes[:, 2] != boxes[:, 0]) & (boxes[:, 3] != boxes[:, 1])
     fractional = any_of_rows(table, finite & (boxes != np.round(boxes)).any(axis=1))
     return np.asarray(of_rows(table, small & has_area, usable) & fractional)
@@ -93,7 +91,7 @@ def _in_pixels(table: Table) -> Flags:
     """As the file has them they reach far beyond 1, and lie in the image if they are taken for pixels."""
     raw = table.boxes / np.stack([table.width, table.height, table.width, table.height], axis=1)
     lies_inside = within(raw, table.width, table.height, 1 + 0.01 * table.width, 1 + 0.01 * table.height)
-    return np.asarray((raw > MOST_SHARE).any(axis=1) & lies_inside)
+    return np.asarray((raw > MAX_SHARE).any(axis=1) & lies_inside)
 
 
 def _of_another_size(checked: Checked, usable: Flags) -> Flags:

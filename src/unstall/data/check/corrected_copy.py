@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.check.context import Checked, ImageFacts
 from unstall.data.check.fixes import Mending
@@ -26,7 +26,7 @@ from unstall.data.example import DataSet, Example, Finding, ImageSource
 from unstall.data.formats import format_module
 from unstall.journal.writer import finite
 
-MOST_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
+MAX_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
 
 
 @dataclass
@@ -43,13 +43,15 @@ def refuse_unsafe(source: Path, target: Path) -> None:
     inside, of = target.resolve(), source.resolve()
     folder = of if of.is_dir() else of.parent
     if inside == folder or folder in inside.parents:
-        raise WrongInput(
+        raise InvalidInputError(
             f"Expected a folder outside the data set for the corrected copy. Received: '{target}', which lies in '{folder}'."
         )
     if inside in folder.parents:
-        raise WrongInput(f"Expected a folder of its own for the corrected copy. Received: '{target}', which holds the data set.")
+        raise InvalidInputError(
+            f"Expected a folder of its own for the corrected copy. Received: '{target}', which holds the data set."
+        )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise WrongInput(
+        raise InvalidInputError(
             f"Expected an empty folder, or none yet, for the corrected copy. Received: '{target}', which is not empty."
         )
 
@@ -58,7 +60,7 @@ def mend(report: Report, scratch: Path) -> Mended:
     """`scratch` takes images that are encoded anew; it must live until the copy has been written."""
     checked, mended = report.checked, Mended(report.checked.data)
     found = report.found
-    for turn in range(MOST_ROUNDS):
+    for turn in range(MAX_ROUNDS):
         proposals = _one_for_each_example(checked, found)
         if not proposals:
             break
@@ -199,5 +201,5 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
         (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
         (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8", errors="replace")
     except OSError as error:
-        raise WrongInput(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
     return told

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 FOLDER, TOLD = "data-defects", "defects.json"  # in a run's folder
 SEVERITIES = ("breaks", "harms")
-MOST_PROBLEMS = 30
-MOST_PICTURES = 20
+MAX_PROBLEMS = 30
+MAX_PICTURES = 20
 PICTURES_OF_ONE = 3  # of one problem
 LISTED = 3  # findings of each problem
 SIDE = 240  # pixels of a picture
-MOST_BYTES = 14_000  # of a picture; all of them must fit into a page of 3 MiB
+MAX_BYTES = 14_000  # of a picture; all of them must fit into a page of 3 MiB
 QUALITIES = (75, 55, 35)
-MOST_LETTERS = 600  # of what a problem is, and what to do
-MOST_OF_A_PLACE = 200  # letters, and of what was found there
+MAX_LETTERS = 600  # of what a problem is, and what to do
+MAX_OF_A_PLACE = 200  # letters, and of what was found there
 _NAME = re.compile(r"[a-z0-9_]+")  # of a problem
 _PICTURE = re.compile(r"[0-9]{1,3}\.jpg")
 
@@ -46,7 +46,7 @@ def told(report: Report, folder: Path) -> dict[str, Any]:
 
     data = report.checked.data
     grave = [problem for problem in report.found if severity_of(problem).value in SEVERITIES]
-    problems = [{**row_of(report, problem, LISTED), "pictures": []} for problem in grave[:MOST_PROBLEMS]]
+    problems = [{**row_of(report, problem, LISTED), "pictures": []} for problem in grave[:MAX_PROBLEMS]]
     try:
         shutil.rmtree(folder, ignore_errors=True)
         if problems:
@@ -67,7 +67,7 @@ def _draw(report: Report, problems: list[dict[str, Any]], folder: Path) -> None:
 
     count = 0
     for row in problems:
-        for picture in drawn(report, row["name"], min(MOST_PICTURES - count, PICTURES_OF_ONE), SIDE):
+        for picture in drawn(report, row["name"], min(MAX_PICTURES - count, PICTURES_OF_ONE), SIDE):
             contents = _as_jpeg(picture.image)
             if contents is None:
                 continue
@@ -82,7 +82,7 @@ def _as_jpeg(picture: Any) -> bytes | None:
     for quality in QUALITIES:
         out = io.BytesIO()
         picture.save(out, "JPEG", quality=quality)
-        if out.tell() <= MOST_BYTES:
+        if out.tell() <= MAX_BYTES:
             return out.getvalue()
     return None
 
@@ -117,8 +117,8 @@ def of_run(run: RunFolder) -> dict[str, Any] | None:
     rows = _rows(plain.get("problems")) if isinstance(plain, dict) else []
     pictures = 0
     problems = []
-    for row in [row for row in rows if _NAME.fullmatch(_text(row.get("name")))][:MOST_PROBLEMS]:
-        shown = list(_pictures(row, folder))[: MOST_PICTURES - pictures]
+    for row in [row for row in rows if _NAME.fullmatch(_text(row.get("name")))][:MAX_PROBLEMS]:
+        shown = list(_pictures(row, folder))[: MAX_PICTURES - pictures]
         pictures += len(shown)
         problems.append({**_of_problem(row), "pictures": shown})
     if not problems:
@@ -149,20 +149,20 @@ def _pictures(row: dict[str, Any], folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _is_small_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_BYTES
 
 
 def _rows(value: object) -> list[dict[str, Any]]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
-def _text(value: object, most: int = MOST_LETTERS) -> str:
+def _text(value: object, most: int = MAX_LETTERS) -> str:
     told = value if isinstance(value, str) else ""
     return told if len(told) <= most else told[: most - 1] + "…"
 
 
 def _short(value: object) -> str:
-    return _text(value, MOST_OF_A_PLACE)
+    return _text(value, MAX_OF_A_PLACE)
 
 
 def _count(value: object) -> int:

@@ -7,7 +7,7 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.check.runner import problem_module, problem_names
 from unstall.diagnosis.pages import limits_of, limits_table, sections_of
 
@@ -23,7 +23,7 @@ def refuse_unknown(name: str) -> None:
     if name not in problem_names():
         near = difflib.get_close_matches(name, problem_names(), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise WrongInput(f"There is no problem '{name}'.{hint} `unstall data problems` lists all {len(problem_names())}.")
+        raise InvalidInputError(f"There is no problem '{name}'.{hint} `unstall data problems` lists all {len(problem_names())}.")
 
 
 def summaries() -> dict[str, str]:

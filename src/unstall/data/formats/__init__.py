@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io import other_formats
 from unstall.storage import is_bucket, located
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from unstall.data.example import DataSet
 
 HEADINGS = ("What it is", "How it is recognised", "What is read", "What is written", "What it cannot hold")
-MOST_FOLDERS = 50  # within it, that are looked at where it is no data set itself
-MOST_LISTED = 10_000  # files of a folder that are counted for the message that nothing was recognised
+MAX_FOLDERS = 50  # within it, that are looked at where it is no data set itself
+MAX_LISTED = 10_000  # files of a folder that are counted for the message that nothing was recognised
 
 
 @cache
@@ -38,7 +38,7 @@ def format_names() -> tuple[str, ...]:
 @cache
 def format_module(name: str) -> ModuleType:
     if name not in format_names():
-        raise WrongInput(f"There is no format '{name}'. Formats: {', '.join(format_names())}.")
+        raise InvalidInputError(f"There is no format '{name}'. Formats: {', '.join(format_names())}.")
     return importlib.import_module(f"{__name__}.{name}")
 
 
@@ -50,19 +50,21 @@ def recognise(path: Path | str) -> str:
         return next(iter(fitting))
     if fitting:
         found = "; ".join(f"{name} ({signs})" for name, signs in fitting.items())
-        raise WrongInput(f"'{path}' could be of several formats: {found}. Say which with --format.")
+        raise InvalidInputError(f"'{path}' could be of several formats: {found}. Say which with --format.")
     if not path.exists():
-        raise WrongInput(f"'{path}' is not there.")
+        raise InvalidInputError(f"'{path}' is not there.")
     looked_for = "; ".join(f"{name}: {format_module(name).SIGNS}" for name in format_names())
     hint = "" if is_bucket(path) else _within(path) or other_formats.hint(path)
-    raise WrongInput(f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}.")
+    raise InvalidInputError(
+        f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}."
+    )
 
 
 def _within(path: Path) -> str:
     """An archive unpacks to a folder in a folder: the one that holds the data set is named."""
     inner = sorted(each for each in path.glob("*/") if each.is_dir()) if path.is_dir() else []
     inner += [deeper for each in inner for deeper in sorted(each.glob("*/")) if deeper.is_dir()]
-    for folder in inner[:MOST_FOLDERS]:
+    for folder in inner[:MAX_FOLDERS]:
         for name in format_names():
             if format_module(name).recognise(folder):
                 return f" But '{folder}' is ({name}): name that folder."
@@ -83,7 +85,7 @@ def _what_is_there(path: Path) -> str:
     if not path.is_dir():
         return f"a file of {path.stat().st_size:,} bytes"
     kinds: Counter[str] = Counter()
-    for entry in islice(path.rglob("*"), MOST_LISTED):
+    for entry in islice(path.rglob("*"), MAX_LISTED):
         kinds["folders" if not is_bucket(path) and entry.is_dir() else entry.suffix.lower() or "no ending"] += 1
     return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(6)) or "nothing"
 

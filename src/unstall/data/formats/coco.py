@@ -43,11 +43,11 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io.coco_ids import Id, Places, as_number
-from unstall.data.io.coco_json import MOST_JSON_BYTES, Category, Decoded, Further, decode, is_something
+from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, Decoded, Further, decode, is_something
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
@@ -71,7 +71,7 @@ def recognise(path: Path) -> str:
 
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
     if labels is not None:
-        raise WrongInput(f"COCO has its classes in its own file; the label map '{labels}' has no use there.")
+        raise InvalidInputError(f"COCO has its classes in its own file; the label map '{labels}' has no use there.")
     root, files = _files(path)
     reader = _Reader(Folder(root), len(files) > 1)
     read_files = 0
@@ -92,13 +92,13 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
 def _files(path: Path) -> tuple[Path, list[str]]:
     """The folder that holds images and annotations, and the JSON files in it."""
     if not path.exists():
-        raise WrongInput(f"'{path}' is not there.")
+        raise InvalidInputError(f"'{path}' is not there.")
     if path.is_file():
         root = path.parent.parent if path.parent.name == "annotations" else path.parent
         return root, [path.relative_to(root).as_posix()]
     files = _json_files(Folder(path))
     if not files:
-        raise WrongInput(f"There is no COCO file in '{path}'. Looked for {SIGNS}.")
+        raise InvalidInputError(f"There is no COCO file in '{path}'. Looked for {SIGNS}.")
     return path, files
 
 
@@ -151,7 +151,7 @@ class _Reader:
         self.examples: list[Example] = []
 
     def read_file(self, file: str) -> None:
-        decoded = decode(read_bytes(self.folder.root / file, MOST_JSON_BYTES))
+        decoded = decode(read_bytes(self.folder.root / file, MAX_JSON_BYTES))
         for place, message in decoded.wrong:
             self.notes.add("annotation_unparsable", message, Origin(file, field=place))
         rows = self._rows(decoded, file)

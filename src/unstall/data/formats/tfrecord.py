@@ -40,7 +40,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource, Origin
 from unstall.data.io import label_map, tf_example, tfrecord_file
@@ -54,7 +54,7 @@ from unstall.data.io.writer import Writing, annotated_size, label_numbers
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
 ENDINGS = (".tfrecord", ".tfrecords", ".record", ".records")
 SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\..*)?")
-MOST_SHARDS = 99_999
+MAX_SHARDS = 99_999
 
 
 def recognise(path: Path) -> str:
@@ -67,7 +67,7 @@ def recognise(path: Path) -> str:
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
     root, files = _files(path)
     if not files:
-        raise WrongInput(f"There is no record file in '{path}'. Looked for {SIGNS}.")
+        raise InvalidInputError(f"There is no record file in '{path}'. Looked for {SIGNS}.")
     reader = _Reader(Folder(root), files)
     reader.read_label_map(labels)
     for file in with_progress(files, "reading records", progress):
@@ -129,9 +129,9 @@ class _Reader:
             try:
                 self._classes = Classes(label_map.checked(label_map.read(labels), str(labels), self.notes), self.notes)
             except Unparsable as error:
-                raise WrongInput(f"{Origin(str(labels), error.line)}: {error}") from None
+                raise InvalidInputError(f"{Origin(str(labels), error.line)}: {error}") from None
             except OSError as error:
-                raise WrongInput(f"The label map '{labels}' cannot be read: {error.strerror}.") from None
+                raise InvalidInputError(f"The label map '{labels}' cannot be read: {error.strerror}.") from None
             return
         places = dict.fromkeys(["", *(posixpath.dirname(file) for file in self._record_files)])
         found = [posixpath.join(place, name) for place in places for name in self.folder.files(place, [".pbtxt"])]
@@ -222,7 +222,7 @@ class _Reader:
             if match:
                 there.setdefault((match[1], match[4] or "", int(match[3])), set()).add(int(match[2]))
         for (name, ending, count), numbers in there.items():
-            missing = [number for number in range(min(count, MOST_SHARDS)) if number not in numbers]
+            missing = [number for number in range(min(count, MAX_SHARDS)) if number not in numbers]
             if missing and len(self._record_files) > 1:
                 message = (
                     f"{len(missing)} of {count} files are not there, the first is {name}-{missing[0]:05d}-of-{count:05d}{ending}."

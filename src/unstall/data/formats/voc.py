@@ -42,7 +42,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
 from unstall.data.io import class_lists, other_formats, voc_xml
@@ -63,7 +63,7 @@ from unstall.data.io.reader import (
     read_text,
     split_name,
 )
-from unstall.data.io.voc_xml import MOST_XML_BYTES, Element, NamedImages
+from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
 from unstall.data.io.writer import Writing, annotated_size, tidy
 from unstall.storage.prefetch import expecting
 
@@ -73,7 +73,7 @@ ANNOTATION_FOLDERS = ("Annotations", "annotations")
 CLASS_LISTS = ("labels.txt", "classes.txt", "label_map.pbtxt", "labelmap.pbtxt")
 LOOKED_AT_FILES = 20  # XML files of a folder, to recognise it
 NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|[+-]?(nan|inf(inity)?)", re.IGNORECASE)
-MOST_TAG = 40  # characters of an element's name in a message
+MAX_TAG = 40  # characters of an element's name in a message
 UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML cannot hold
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
@@ -88,11 +88,11 @@ def recognise(path: Path) -> str:
 
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
     if not path.is_dir():
-        raise WrongInput(f"Expected the folder of a Pascal VOC data set. Received: '{path}'.")
+        raise InvalidInputError(f"Expected the folder of a Pascal VOC data set. Received: '{path}'.")
     folder = Folder(path)
     parts = _parts(folder)
     if not any(part.annotations for part in parts):
-        raise WrongInput(f"There is no annotation in '{path}'. Looked for {SIGNS}.")
+        raise InvalidInputError(f"There is no annotation in '{path}'. Looked for {SIGNS}.")
     reader = _Reader(folder, progress, sum(len(part.annotations) for part in parts))
     reader.read_classes(labels)
     for part in parts:
@@ -192,7 +192,7 @@ class _Reader:
         self._images.note_shared()
 
     def read_part(self, part: _Part) -> None:
-        with expecting(self.folder.root, (asked_of(self.folder.root / file, MOST_XML_BYTES) for file in part.annotations)):
+        with expecting(self.folder.root, (asked_of(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)):
             self._read_annotations(part)
 
     def _read_annotations(self, part: _Part) -> None:
@@ -206,10 +206,10 @@ class _Reader:
             key = posixpath.relpath(file, part.annotation_folder or ".").rpartition(".")[0]
             used.add(key)
             try:
-                root = voc_xml.parse(read_bytes(self.folder.root / file, MOST_XML_BYTES))
+                root = voc_xml.parse(read_bytes(self.folder.root / file, MAX_XML_BYTES))
                 if root.tag != "annotation":
                     hint = f" {other_formats.CVAT}" if root.tag == "annotations" else ""
-                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MOST_TAG]}>.{hint}", line=root.line)
+                    raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MAX_TAG]}>.{hint}", line=root.line)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, file, key)
                 continue

@@ -38,7 +38,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io import class_lists
@@ -79,7 +79,7 @@ SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt wit
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
 NOT_IN_NAMES = r"[^\w.-]"
 UNDIVIDED = "undivided"  # the key of images without a split, where others have one
-MOST_CLASSES = 10_000  # where no file names them: a higher number is a mistake
+MAX_CLASSES = 10_000  # where no file names them: a higher number is a mistake
 
 
 def recognise(path: Path) -> str:
@@ -100,7 +100,7 @@ def recognise(path: Path) -> str:
 
 def read(path: Path, progress: Progress | None = None, labels: Path | None = None) -> DataSet:
     if not path.exists():
-        raise WrongInput(f"'{path}' is not there.")
+        raise InvalidInputError(f"'{path}' is not there.")
     reader = _Reader(Folder(path if path.is_dir() else path.parent), progress)
     settings = reader.read_settings(path.name if path.is_file() else _settings_file(reader.folder))
     if path.is_file():
@@ -111,7 +111,7 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
         if path.is_dir():
             refuse_what_leads_out(path / _settings_file(reader.folder), settings)
         reader.notes.stop_if_nothing_was_read(0, path)
-        raise WrongInput(f"There is no image in '{reader.folder.root}'. Looked for {SIGNS}.")
+        raise InvalidInputError(f"There is no image in '{reader.folder.root}'. Looked for {SIGNS}.")
     return reader.data_set(path)
 
 
@@ -332,11 +332,11 @@ class _Reader:
 
     def _class_index(self, label: Label, file: str, example: str) -> int:
         number = int(label.number) if label.number.is_integer() else -1
-        if self._indexes is None and 0 <= number < MOST_CLASSES:
+        if self._indexes is None and 0 <= number < MAX_CLASSES:
             return number
         if self._indexes is not None and number in self._indexes:
             return self._indexes[number]
-        most = max(self._indexes, default=0) if self._indexes is not None else MOST_CLASSES - 1
+        most = max(self._indexes, default=0) if self._indexes is not None else MAX_CLASSES - 1
         message = f"Expected the number of a class, 0 to {most}. Received: {label.number:g}."
         self.notes.add("class_out_of_range", message, Origin(file, label.line), example)
         return UNKNOWN_CLASS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import Origin
 from unstall.data.io import label_map
 from unstall.data.io.folder import Folder
@@ -32,9 +32,9 @@ def read_given(path: Path, notes: Notes, first_number: int) -> tuple[list[str], 
     try:
         return read(path, str(path), notes, first_number)
     except Unparsable as error:
-        raise WrongInput(f"{Origin(str(path), error.line)}: {error}") from None
+        raise InvalidInputError(f"{Origin(str(path), error.line)}: {error}") from None
     except OSError as error:
-        raise WrongInput(f"'{path}' cannot be read: {error.strerror}.") from None
+        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror}.") from None
 
 
 def find(folder: Folder, names: Iterable[str]) -> str:

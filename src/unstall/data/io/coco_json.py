@@ -19,7 +19,7 @@ from unstall.data.io.coco_ids import Id
 from unstall.data.io.coco_segmentation import NO_BOX, Box, extent
 from unstall.data.io.reader import Unparsable, as_text, read_bytes
 
-MOST_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
+MAX_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
 TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."
 NO_BOX_TO_TAKE = "Expected a box (left, top, width, height), or an outline to take it from (segmentation). Received: {}."
 
@@ -276,7 +276,7 @@ class Further:
             return
         self._file, self._annotations = file, {}
         try:
-            decoded = decode(read_bytes(self._root / file, MOST_JSON_BYTES))
+            decoded = decode(read_bytes(self._root / file, MAX_JSON_BYTES))
         except (Unparsable, OSError):  # it was readable a moment ago: what it said is counted as lost
             return
         self._annotations = dict(zip(decoded.annotation_indexes, decoded.annotations, strict=True))

@@ -7,8 +7,8 @@ import numpy as np
 
 Box = tuple[float, float, float, float]  # left, top, width, height, as COCO writes it
 
-MOST_RUNS = 10_000_000  # of a mask
-MOST_PIXELS = 10_000_000_000  # of a mask, as it says
+MAX_RUNS = 10_000_000  # of a mask
+MAX_PIXELS = 10_000_000_000  # of a mask, as it says
 NO_BOX: Box = (float("nan"), float("nan"), float("nan"), float("nan"))
 
 
@@ -44,7 +44,7 @@ def _of_mask(mask: _Mask) -> Box | None:
     runs = _runs(mask.counts) if isinstance(mask.counts, str) else mask.counts
     height, width = mask.size
     pixels = height * width
-    if runs is None or min(height, width) < 1 or pixels > MOST_PIXELS or len(runs) > MOST_RUNS:
+    if runs is None or min(height, width) < 1 or pixels > MAX_PIXELS or len(runs) > MAX_RUNS:
         return None
     if not all(0 <= run <= pixels for run in runs):
         return None

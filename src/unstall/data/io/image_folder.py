@@ -7,20 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet, Example, ImageSource, Origin, no_boxes
 from unstall.data.io.reader import IMAGE_ENDINGS
 from unstall.storage import located
 from unstall.storage.bucket_path import is_in_bucket
 
-MOST_IMAGES = 1_000_000
+MAX_IMAGES = 1_000_000
 
 
 def data_set_of(paths: Sequence[str | Path]) -> DataSet:
     """An example without boxes for each. What is in a folder is told by the endings of its files."""
     examples = [_example(path) for each in paths for path in _images(located(each))]
-    if len(examples) > MOST_IMAGES:
-        raise WrongInput(f"{len(examples):,} images; at most {MOST_IMAGES:,} are taken at once.")
+    if len(examples) > MAX_IMAGES:
+        raise InvalidInputError(f"{len(examples):,} images; at most {MAX_IMAGES:,} are taken at once.")
     return DataSet(located(paths[0]), "images", (), (), examples)
 
 
@@ -29,13 +29,13 @@ def _images(path: Path) -> Iterator[Path]:
         yield path
         return
     if not path.is_dir():
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{path}': expected an image or a folder of images. There is {'something else' if path.exists() else 'nothing'}."
         )
     named = (each for each in path.rglob("*") if each.suffix.lower() in IMAGE_ENDINGS)
     found = sorted(each for each in named if is_in_bucket(each) or each.is_file())
     if not found:
-        raise WrongInput(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_ENDINGS))}.")
+        raise InvalidInputError(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_ENDINGS))}.")
     yield from found
 
 

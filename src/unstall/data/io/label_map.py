@@ -13,7 +13,7 @@ from pathlib import Path
 from unstall.data.example import Origin
 from unstall.data.io import prototext
 from unstall.data.io.prototext import Block, Scalar
-from unstall.data.io.reader import MOST_TEXT_BYTES, Notes, Unparsable, quoted, read_text
+from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, quoted, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Item:
 
 
 def read(path: Path) -> list[Item]:
-    return parse(read_text(path, MOST_TEXT_BYTES))
+    return parse(read_text(path, MAX_TEXT_BYTES))
 
 
 def parse(text: str) -> list[Item]:

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 FIRST_BYTES = 1 << 16  # of a file; labelme's holds the image itself further on
-MOST_LISTED = 10_000  # files of a folder
-MOST_FILES = 20  # of a kind, that are looked at
+MAX_LISTED = 10_000  # files of a folder
+MAX_FILES = 20  # of a kind, that are looked at
 
 CVAT = "It is CVAT's own format: export the task as 'COCO 1.0' or 'YOLO'."
 LABELME = "Its JSON files are labelme's own: `labelme2coco` makes COCO of them, labelme's examples make Pascal VOC."
@@ -38,12 +38,12 @@ def hint(path: Path) -> str:
     """Begins with a space; empty where nothing is known."""
     from unstall.data.io.reader import IMAGE_ENDINGS  # with NumPy, which the names of formats are asked for without
 
-    listed = [path] if path.is_file() else [each for each in islice(path.rglob("*"), MOST_LISTED) if each.is_file()]
+    listed = [path] if path.is_file() else [each for each in islice(path.rglob("*"), MAX_LISTED) if each.is_file()]
     for ending, signs, said in SIGNS:
-        files = [file for file in listed if file.suffix.lower() == ending][:MOST_FILES]
+        files = [file for file in listed if file.suffix.lower() == ending][:MAX_FILES]
         if any(all(sign in _first(file) for sign in signs) for file in files):
             return f" {said}"
-    if any(BOX_LINE.match(_first(file)) for file in [file for file in listed if file.suffix.lower() == ".csv"][:MOST_FILES]):
+    if any(BOX_LINE.match(_first(file)) for file in [file for file in listed if file.suffix.lower() == ".csv"][:MAX_FILES]):
         return f" {CSV}"
     archive = next((file for file in listed if file.suffix.lower() in ARCHIVES), None)
     if archive is not None:

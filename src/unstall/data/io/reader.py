@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import Finding, Origin
 from unstall.data.io.folder import MISSING, Folder, Resolved
 from unstall.storage.bucket_path import BucketPath
 
 IMAGE_ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
-MOST_SHOWN = 60  # characters of a value in a message
-MOST_TEXT_BYTES = 64 << 20  # of an annotation of one image, a class list or a split file; real ones have a few kilobytes
+MAX_SHOWN = 60  # characters of a value in a message
+MAX_TEXT_BYTES = 64 << 20  # of an annotation of one image, a class list or a split file; real ones have a few kilobytes
 BACKGROUND_NAMES = frozenset({"background", "__background__", "bg"})
 
 
@@ -51,7 +51,7 @@ class Notes:
         """Only what makes reading impossible at all is an error; one bad file among good ones is a finding."""
         if read == 0 and self.findings:
             first = self.findings[0]
-            raise WrongInput(f"Nothing of '{path}' can be read. {first.origin}: {first.message}")
+            raise InvalidInputError(f"Nothing of '{path}' can be read. {first.origin}: {first.message}")
 
     def add_background(self, classes: Sequence[str], origin: Origin) -> None:
         """A class list that begins with the background, where classes are numbered from the first real one."""
@@ -91,12 +91,12 @@ def _how_it_differs(text: str, path: str) -> str:
 def quoted(value: object) -> str:
     """A value from a file as it may stand in a message: short, on one line, printable anywhere."""
     if isinstance(value, str):
-        shown = value if len(value) <= MOST_SHOWN else f"{value[: MOST_SHOWN - 1]}…"
+        shown = value if len(value) <= MAX_SHOWN else f"{value[: MAX_SHOWN - 1]}…"
         return repr(shown).replace("\\\\", "\\") if shown.isprintable() else ascii(shown)
-    return repr(value)[:MOST_SHOWN]
+    return repr(value)[:MAX_SHOWN]
 
 
-def read_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
+def read_bytes(path: Path, most: int = MAX_TEXT_BYTES) -> bytes:
     data = read_bytes_of_plain(path, most + 1)
     if len(data) > most:
         raise Unparsable(f"Larger than {most:,} bytes, the most that is read of such a file.")
@@ -105,7 +105,7 @@ def read_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
 
 def read_bytes_of_plain(path: Path, count: int) -> bytes:
     if isinstance(path, BucketPath):
-        return path.read_range(0, count) if count <= MOST_TEXT_BYTES + 1 else path.read_at_most(count)
+        return path.read_range(0, count) if count <= MAX_TEXT_BYTES + 1 else path.read_at_most(count)
     if not path.is_file():  # a pipe or a device would be waited for
         raise FileNotFoundError(errno.ENOENT, "there is no such plain file", str(path))
     with path.open("rb") as file:
@@ -113,7 +113,7 @@ def read_bytes_of_plain(path: Path, count: int) -> bytes:
         return file.read(min(count, size))
 
 
-def asked_of(path: Path, most: int = MOST_TEXT_BYTES) -> tuple[Path, int, int]:
+def asked_of(path: Path, most: int = MAX_TEXT_BYTES) -> tuple[Path, int, int]:
     """For `expecting`: what `read_bytes` will ask a bucket for."""
     return path, 0, most + 1
 
@@ -126,7 +126,7 @@ def first_bytes(path: Path, count: int = 4096) -> bytes:
         return b""
 
 
-def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
+def read_text(path: Path, most: int = MAX_TEXT_BYTES) -> str:
     return as_text(read_bytes(path, most))
 
 

@@ -32,7 +32,7 @@ KINDS = {
     "image/object/group_of": "int64",
 }
 SAME = {"jpg": "jpeg", "tif": "tiff"}
-MOST_KEYS_SHOWN = 12
+MAX_KEYS_SHOWN = 12
 
 
 class RecordKeysWrong(Exception):
@@ -156,8 +156,8 @@ def _text(data: bytes) -> str:
 
 def _shown(features: Mapping[str, object]) -> str:
     names = sorted(features)
-    shown = ", ".join(quoted(name)[1:-1] for name in names[:MOST_KEYS_SHOWN])
-    return f"{shown} and {len(names) - MOST_KEYS_SHOWN} more" if len(names) > MOST_KEYS_SHOWN else shown or "none"
+    shown = ", ".join(quoted(name)[1:-1] for name in names[:MAX_KEYS_SHOWN])
+    return f"{shown} and {len(names) - MAX_KEYS_SHOWN} more" if len(names) > MAX_KEYS_SHOWN else shown or "none"
 
 
 # The classes of records: by a label map, or as they occur where there is none.

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import google_crc32c
 
 HEAD_BYTES = 12  # length (8) and its checksum (4); after the data comes the data's own (4)
-MOST_RECORD_BYTES = (1 << 31) - 1  # protobuf takes no message beyond 2 GiB
+MAX_RECORD_BYTES = (1 << 31) - 1  # protobuf takes no message beyond 2 GiB
 GZIP = b"\x1f\x8b"
 
 
@@ -67,7 +67,7 @@ def read(path: Path) -> Iterator[Record | Broken]:
                 yield Broken(index, "record_crc_wrong", message)
                 return
             left = size - offset - HEAD_BYTES - 4
-            if length > left or length > MOST_RECORD_BYTES:
+            if length > left or length > MAX_RECORD_BYTES:
                 message = f"Record {index} should have {length:,} bytes; the file has {max(0, left):,} for it."
                 yield Broken(index, "record_truncated", message)
                 return

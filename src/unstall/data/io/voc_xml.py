@@ -15,7 +15,7 @@ from unstall.data.example import Origin
 from unstall.data.io.folder import Folder, Resolved
 from unstall.data.io.reader import IMAGE_ENDINGS, Notes, Unparsable, find_in, quoted
 
-MOST_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
+MAX_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
 DEEPEST = 32  # elements within elements
 # Encodings of several bytes to a character, which expat itself does not take; annotations from East Asia have them.
 WIDE_ENCODINGS = frozenset({"gbk", "gb2312", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"})

@@ -18,7 +18,7 @@ from unstall.data.io.image.headers import header
 from unstall.data.io.reader import IMAGE_ENDINGS
 from unstall.storage.bucket_path import is_in_bucket
 
-MOST_NAME_CHARACTERS = 120  # of one part of a path: at most 255 bytes fit, and four bytes make a character
+MAX_NAME_CHARACTERS = 120  # of one part of a path: at most 255 bytes fit, and four bytes make a character
 ENDINGS = {"jpeg": ".jpg", "png": ".png", "gif": ".gif", "bmp": ".bmp", "webp": ".webp", "tiff": ".tif"}
 # No part of a name in any format or file system: controls, what Windows refuses, half a character.
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
@@ -118,7 +118,7 @@ def _linked(source: Path, target: Path) -> bool:
 def safe_path(example: Example) -> PurePosixPath:
     """The example's name as a path that stays inside a folder, with the ending of its image."""
     parts = [part for part in example.name.replace("\\", "/").split("/") if part not in {"", ".", ".."}]
-    parts = [UNSAFE.sub("_", part)[-MOST_NAME_CHARACTERS:] for part in parts[-8:]] or ["image"]
+    parts = [UNSAFE.sub("_", part)[-MAX_NAME_CHARACTERS:] for part in parts[-8:]] or ["image"]
     path = PurePosixPath(*parts)
     if path.suffix.lower() in IMAGE_ENDINGS and path.stem not in {".", ".."}:
         return path

@@ -15,7 +15,7 @@ from unstall.data.io.image import headers
 from unstall.data.io.reader import Unparsable, asked_of, lines_of, quoted, read_text
 from unstall.storage.prefetch import Asked
 
-MOST_YAML_BYTES = 1 << 20  # 10,000 names of classes; the parser is slow
+MAX_YAML_BYTES = 1 << 20  # 10,000 names of classes; the parser is slow
 NO_SPLITS = frozenset(
     {"path", "nc", "names", "download", "roboflow", "kpt_shape", "kpt_names", "flip_idx", "colors", "channels", "yaml_file"}
 )
@@ -46,7 +46,7 @@ def is_settings(text: str) -> bool:
 def read_settings(path: Path) -> Settings:
     """Every value is taken as text, so that a class may be called `no` or `2024-01-01`."""
     try:
-        read = yaml.load(read_text(path, MOST_YAML_BYTES), Loader=yaml.BaseLoader)
+        read = yaml.load(read_text(path, MAX_YAML_BYTES), Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise Unparsable(f"No YAML: {error.problem}.", line=mark.line + 1 if mark else None) from None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.io.yolo_files import Settings
 from unstall.storage import is_bucket
 
@@ -37,7 +37,7 @@ def refuse_what_leads_out(file: Path, settings: Settings) -> None:
     """Of a folder without images, whose data.yaml knows where they are."""
     root, _ = where_it_leads(file, settings)
     if root != file.parent:
-        raise WrongInput(
+        raise InvalidInputError(
             f"There is no image in '{file.parent}': its {file.name} leads to '{root}'. Name the file itself, or that folder."
         )
 

@@ -15,7 +15,7 @@ from statistics import median
 FIRST = 3  # hands to begin with
 LADDER = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1024)
 PERIOD_S = 1.0  # between looks, at least
-LEAST_BATCHES = 3  # that were taken in between
+MIN_BATCHES = 3  # that were taken in between
 WAITED_SHARE = 0.01  # of the time; a training that waits longer is hungry
 BEHIND_SHARE = 0.5  # of what is to be made ahead: more of it not yet begun, and the training will wait soon
 BETTER = 1.03  # times as many examples as before
@@ -38,7 +38,7 @@ class Seen:
     behind: float = 0.0  # of what is to be made ahead, the share that is not begun; of this moment
 
 
-class Hands:
+class ThreadAutotuner:
     def __init__(self, most: int, at: float) -> None:
         self.most = most
         self.count = min(most, FIRST)
@@ -57,7 +57,7 @@ class Hands:
             self._begin_anew(seen)
         self._looked_at = seen.at
         last, seconds = self._last, seen.at - self._last.at
-        if seconds < PERIOD_S or seen.batches - last.batches < LEAST_BATCHES:
+        if seconds < PERIOD_S or seen.batches - last.batches < MIN_BATCHES:
             return self.count
         self._last = seen
         rate = (seen.made - last.made) / seconds

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Collection
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet
 from unstall.journal.events import ExampleSkipped
 from unstall.probe.core import probe
@@ -62,7 +62,7 @@ class Skipped:
         if len(self._why) <= most_bad(len(self._data.examples), self._most_share):
             return
         first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
-        raise WrongInput(
+        raise InvalidInputError(
             f"{len(self._why)} of {len(self._data.examples)} examples could not be used, {self.share:.1%}, "
             f"more than most_bad_share={self._most_share:.1%}. The first of them:{first}"
         )

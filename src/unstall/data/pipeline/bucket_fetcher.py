@@ -16,10 +16,10 @@ from unstall.data.pipeline.cache import Cache
 from unstall.storage.bucket import AT_ONCE
 from unstall.storage.bucket_path import BucketPath, is_in_bucket
 
-MOST_BYTES = 128 * 2**20  # read and not yet taken, or on their way
+MAX_BYTES = 128 * 2**20  # read and not yet taken, or on their way
 GUESS_BYTES = 512 * 1024  # of an image whose size is not known before it is read
 GAP_BYTES = 512 * 1024  # between two images of a file: it is quicker to read over it than to ask twice
-MOST_READ_BYTES = 16 * 2**20  # with one request
+MAX_READ_BYTES = 16 * 2**20  # with one request
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Fetcher:
 
     def _ask(self, group: Sequence[ImageSource]) -> None:
         counted = sum(_size(source) for source in group)
-        if self._held + counted > MOST_BYTES or any(source in self._pieces for source in group):
+        if self._held + counted > MAX_BYTES or any(source in self._pieces for source in group):
             return
         first, path = group[0], group[0].path
         assert isinstance(path, BucketPath)
@@ -114,7 +114,7 @@ def _is_near(group: Sequence[ImageSource], source: ImageSource) -> bool:
     end = group[-1].range[1]
     if group[-1].path != source.path or end is None or source.length is None:
         return False
-    return source.offset - end <= GAP_BYTES and source.offset + source.length - group[0].offset <= MOST_READ_BYTES
+    return source.offset - end <= GAP_BYTES and source.offset + source.length - group[0].offset <= MAX_READ_BYTES
 
 
 def _size(source: ImageSource) -> int:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import ImageSource
 from unstall.data.io.image import jpeg
 from unstall.data.io.image.orientation import AS_STORED, Size, seen_turn, turned, turned_size
@@ -30,12 +30,14 @@ try:
     import simplejpeg
     from PIL import Image, UnidentifiedImageError
 except ImportError as missing:
-    raise WrongInput(f"The pipeline needs the package {missing.name}. Install it: pip install 'unstall[data]'") from missing
+    raise InvalidInputError(
+        f"The pipeline needs the package {missing.name}. Install it: pip install 'unstall[data]'"
+    ) from missing
 
 Pixels = npt.NDArray[np.uint8]
 Encoded = bytes | memoryview
 
-MOST_ENCODED_BYTES = 2**30  # of one image; more is no image that anybody trains on
+MAX_ENCODED_BYTES = 2**30  # of one image; more is no image that anybody trains on
 # What the libraries raise for broken data. Anything else ends the worker, which is replaced: nothing gets past.
 UNREADABLE = (
     OSError, ValueError, SyntaxError, EOFError, MemoryError, struct.error, zlib.error, IndexError, KeyError, TypeError,
@@ -60,8 +62,8 @@ def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: 
     file = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         count = os.fstat(file).st_size - source.offset if source.length is None else source.length
-        if count > MOST_ENCODED_BYTES:
-            raise ValueError(f"{count:,} bytes; of one image at most {MOST_ENCODED_BYTES:,} are read")
+        if count > MAX_ENCODED_BYTES:
+            raise ValueError(f"{count:,} bytes; of one image at most {MAX_ENCODED_BYTES:,} are read")
         encoded, done = room(max(0, count)), 0
         while done < count and (more := os.preadv(file, [encoded[done:]], source.offset + done)):
             done += more

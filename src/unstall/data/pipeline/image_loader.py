@@ -14,7 +14,7 @@ from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, decode, dec
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.throughput import Tally
 
-MOST_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
+MAX_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
 
 
 class Hand:
@@ -42,7 +42,7 @@ class Scratch:
         self._kept: Pixels = np.empty(0, np.uint8)
 
     def of(self, count: int) -> Pixels:
-        if count > MOST_SCRATCH_BYTES:
+        if count > MAX_SCRATCH_BYTES:
             return np.empty(count, np.uint8)
         if count > len(self._kept):
             self._kept = np.empty(count, np.uint8)

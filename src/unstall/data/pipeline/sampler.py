@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment.rng import ORDER, raw_words
 from unstall.data.example import Integers
 
@@ -24,7 +24,7 @@ class Order:
     def __init__(self, count: int, batch_size: int, seed: int, for_training: bool, worker: int = 0, workers: int = 1) -> None:
         if count < (batch_size if for_training else 1):
             needed = f"at least batch_size={batch_size} examples" if for_training else "at least one example"
-            raise WrongInput(f"expected {needed}. Received: {count}")
+            raise InvalidInputError(f"expected {needed}. Received: {count}")
         self._count, self._batch_size, self._seed, self._for_training = count, batch_size, seed, for_training
         share = batch_size // workers
         self._share = slice(worker * share, (worker + 1) * share)
@@ -48,7 +48,7 @@ class Order:
         """(epoch, step) from there on, for so many epochs (the first may be a part of one) or, for None, without end."""
         if epoch < 0 or not 0 <= from_step <= self.steps_per_epoch:
             at = f"epoch={epoch}, from_step={from_step}"
-            raise WrongInput(f"expected an epoch from 0 on and a step of 0 to {self.steps_per_epoch}. Received: {at}")
+            raise InvalidInputError(f"expected an epoch from 0 on and a step of 0 to {self.steps_per_epoch}. Received: {at}")
         return self._steps(epoch, from_step, epochs)
 
     def _steps(self, epoch: int, from_step: int, epochs: int | None) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.augment import Augmentation
 from unstall.data.augment.geometry import Resize
 
@@ -50,22 +50,26 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("batch_size", "height_px", "width_px", "most_boxes", "ahead_bytes", "most_pixels"):
             if getattr(self, name) < 1:
-                raise WrongInput(f"{name}: expected 1 or more. Received: {getattr(self, name)}")
+                raise InvalidInputError(f"{name}: expected 1 or more. Received: {getattr(self, name)}")
         for name in ("input_threads", "cache_bytes", "most_example_s"):
             if getattr(self, name) < 0:
-                raise WrongInput(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
+                raise InvalidInputError(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
         if not 0 <= self.worker < self.workers:
-            raise WrongInput(f"worker: expected 0 to {self.workers - 1}, as workers={self.workers}. Received: {self.worker}")
+            raise InvalidInputError(
+                f"worker: expected 0 to {self.workers - 1}, as workers={self.workers}. Received: {self.worker}"
+            )
         for name in ("least_kept_share", "most_bad_share"):
             if not 0 <= getattr(self, name) <= 1:
-                raise WrongInput(f"{name}: expected a share, 0 to 1. Received: {getattr(self, name)}")
+                raise InvalidInputError(f"{name}: expected a share, 0 to 1. Received: {getattr(self, name)}")
         if not 0 <= self.seed < 2**64:
-            raise WrongInput(f"seed: expected 0 to 2⁶⁴ - 1. Received: {self.seed}")
+            raise InvalidInputError(f"seed: expected 0 to 2⁶⁴ - 1. Received: {self.seed}")
         for name, kind in (("resize", Resize), ("engine", Engine)):
             if getattr(self, name) not in get_args(kind):
-                raise WrongInput(f"{name}: expected one of {', '.join(get_args(kind))}. Received: {getattr(self, name)!r}")
+                raise InvalidInputError(f"{name}: expected one of {', '.join(get_args(kind))}. Received: {getattr(self, name)!r}")
         if self.augmentations and not self.for_training:
-            raise WrongInput("augmentations: expected none where for_training is False: what is evaluated must not be changed.")
+            raise InvalidInputError(
+                "augmentations: expected none where for_training is False: what is evaluated must not be changed."
+            )
 
     @property
     def thread_count(self) -> int:

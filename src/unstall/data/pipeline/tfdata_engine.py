@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.pipeline.batch import Batch, Layout, Part, batch_bytes
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.threads_engine import Batches
@@ -30,7 +30,7 @@ def tensorflow() -> Any:
     try:
         import tensorflow
     except ImportError as missing:
-        raise WrongInput("engine='tf.data' needs TensorFlow. Install it: pip install 'unstall[tensorflow]'") from missing
+        raise InvalidInputError("engine='tf.data' needs TensorFlow. Install it: pip install 'unstall[tensorflow]'") from missing
     return tensorflow
 
 

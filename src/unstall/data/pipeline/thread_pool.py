@@ -16,9 +16,9 @@ import weakref
 from collections import deque
 from typing import NamedTuple
 
-from unstall.base.errors import BucketFailed, UnstallError
+from unstall.base.errors import BucketError, UnstallError
 from unstall.data.example import DataSet, Integers
-from unstall.data.pipeline.autotune import Hands, Seen
+from unstall.data.pipeline.autotune import Seen, ThreadAutotuner
 from unstall.data.pipeline.bad_examples import Skipped
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.canvas import Canvas, Canvases
@@ -32,7 +32,7 @@ from unstall.data.pipeline.tile import Filled
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 
-MOST_REPLACED = 16  # workers; when as many have hung or died it is not the examples
+MAX_REPLACED = 16  # workers; when as many have hung or died it is not the examples
 LOOK_EVERY_S = 1.0  # after workers that hang, while the consumer waits
 END_S = 2.0  # to wait, at the end, for what workers are at
 
@@ -88,7 +88,7 @@ class Job(NamedTuple):
 class Worker(threading.Thread):
     """Holds the crew and never the iterator, so that an iterator that is let go ends its crew."""
 
-    def __init__(self, number: int, crew: Crew) -> None:
+    def __init__(self, number: int, crew: InputThreadPool) -> None:
         super().__init__(name=f"unstall-input-{number}", daemon=True)
         self.hand = Hand()
         self.job: Job | None = None
@@ -107,13 +107,13 @@ class Worker(threading.Thread):
                     job,
                     canvas,
                 )  # while it waits for the next it must not keep the arrays of this one from being used again
-        except BucketFailed as failed:
+        except BucketError as failed:
             self.error = failed  # the consumer says it
         finally:  # anything else is not caught: the interpreter shows it, and the consumer names it
             self.error = self.error or sys.exc_info()[1]
 
 
-class Crew:
+class InputThreadPool:
     def __init__(self, count: int, maker: Maker, data: DataSet, skipped: Skipped, most_example_s: float) -> None:
         self.maker = maker
         self.replaced = 0
@@ -125,7 +125,7 @@ class Crew:
         self._tallies: list[Tally] = []
         self._of_those_gone = Tally()
         self._numbers = iter(range(sys.maxsize))
-        self._hands = Hands(count, time.monotonic())
+        self._hands = ThreadAutotuner(count, time.monotonic())
         self._made, self._taken, self._waited_s, self._idle_s = 0, 0, 0.0, 0.0
         self._most_jobs = 0  # that there were at once
         self._workers: list[Worker] = []
@@ -243,7 +243,7 @@ class Crew:
             if worker.job is None:
                 continue
             if not worker.is_alive():
-                if isinstance(worker.error, BucketFailed):
+                if isinstance(worker.error, BucketError):
                     raise worker.error  # no fault of the example: the others could not be read either
                 self._replace(index, worker.job, f"died: {type(worker.error).__name__}: {worker.error}")
                 continue
@@ -258,7 +258,7 @@ class Crew:
         row = worker.hand.row if worker.hand.row != EMPTY else job.row
         self._tell(worker, row, why)
         self._skipped.add(row, f"its worker {why}")
-        if self.replaced > MOST_REPLACED:
+        if self.replaced > MAX_REPLACED:
             raise UnstallError(
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
@@ -284,7 +284,7 @@ class Crew:
             )
 
 
-_crews: weakref.WeakSet[Crew] = weakref.WeakSet()
+_crews: weakref.WeakSet[InputThreadPool] = weakref.WeakSet()
 
 
 @atexit.register

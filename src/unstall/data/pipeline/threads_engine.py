@@ -20,10 +20,10 @@ from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.mapper import Maker
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.thread_pool import END_S, Crew, Making
+from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, Making
 from unstall.data.pipeline.throughput import Measured, Teller
 
-MOST_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
+MAX_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand
 
 
@@ -47,7 +47,7 @@ class Batches:
         self._pid = os.getpid()
         self.error: UnstallError | None = None  # that ended it
         # One batch is always being made, however large it is.
-        self._most_ahead = max(1, min(MOST_AHEAD, ahead_bytes // batch_bytes(settings)))
+        self._most_ahead = max(1, min(MAX_AHEAD, ahead_bytes // batch_bytes(settings)))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
         self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + HELD)
@@ -57,7 +57,7 @@ class Batches:
         self._teller = Teller()
         self._making: deque[Making] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
-        self._crew = Crew(settings.thread_count, maker, data, skipped, settings.most_example_s)
+        self._crew = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
         self._let_go = weakref.finalize(self, self._crew.close)
         for _ in range(self._most_ahead):
             self._begin_next()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import Floats
 from unstall.data.formats import format_names
 from unstall.data.synthetic.file_defects import SPOILED
@@ -34,10 +34,10 @@ def defect_names() -> tuple[str, ...]:
 def refuse_impossible(defects: Sequence[str], format: str) -> None:
     for defect in defects:
         if defect not in defect_names():
-            raise WrongInput(f"There is no defect '{defect}'. Defects: {', '.join(defect_names())}.")
+            raise InvalidInputError(f"There is no defect '{defect}'. Defects: {', '.join(defect_names())}.")
         if format not in formats_of(defect):
             able = ", ".join(formats_of(defect))
-            raise WrongInput(f"A data set in the format '{format}' cannot have the defect '{defect}'. These can: {able}.")
+            raise InvalidInputError(f"A data set in the format '{format}' cannot have the defect '{defect}'. These can: {able}.")
 
 
 def prepare(defect: str, draft: Draft) -> str:
@@ -192,7 +192,7 @@ def _size_differs(draft: Draft) -> str:
 def _images_leak(draft: Draft) -> str:
     splits = list(dict.fromkeys(example.split for example in draft.examples))
     if len(splits) < 2:
-        raise WrongInput("The defect 'images_leak' needs two splits. Ask for them: --splits train=0.8,val=0.2.")
+        raise InvalidInputError("The defect 'images_leak' needs two splits. Ask for them: --splits train=0.8,val=0.2.")
     first, second = draft.a_row(split=splits[0]), draft.a_row(split=splits[1])
     draft.encode_anew(second, _saved(_opened(draft, first), "JPEG", quality=80))
     source = draft.examples[first]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, ImageSource, Origin
 from unstall.data.formats import format_module
@@ -39,7 +39,7 @@ class Draft:
             if row not in self.taken and example.count >= least_boxes and split in {None, example.split}:
                 self.taken.add(row)
                 return row
-        raise WrongInput(f"There are too few images for these defects: {len(self.examples)}. Ask for more: --images N.")
+        raise InvalidInputError(f"There are too few images for these defects: {len(self.examples)}. Ask for more: --images N.")
 
     def change(self, row: int, **fields: Any) -> None:
         self.examples[row] = replace(self.examples[row], **fields)
@@ -62,7 +62,7 @@ def splits_of(count: int, shares: Mapping[str, float]) -> list[str]:
         return [""] * count
     total = sum(shares.values())
     if total <= 0 or min(shares.values()) < 0:
-        raise WrongInput(f"Expected shares above 0 for the splits. Received: {dict(shares)}.")
+        raise InvalidInputError(f"Expected shares above 0 for the splits. Received: {dict(shares)}.")
     ends = np.round(np.cumsum(list(shares.values())) / total * count).astype(int)
     names = list(shares)
     return [names[int(np.searchsorted(ends, index, side="right"))] for index in range(count)]
@@ -83,7 +83,7 @@ def write_shapes(
     refuse_impossible(defects, format)
     module = format_module(format)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise WrongInput(f"Expected an empty folder, or none yet. Received: '{out}', which is not empty.")
+        raise InvalidInputError(f"Expected an empty folder, or none yet. Received: '{out}', which is not empty.")
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".shapes-") as scratch:
@@ -91,7 +91,7 @@ def write_shapes(
             given = {defect: prepare(defect, draft) for defect in defects}
             module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
     except OSError as error:
-        raise WrongInput(f"Cannot write the data set to '{out}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write the data set to '{out}': {error.strerror or error}.") from None
     return {defect: spoil(defect, out, format, where, number) for number, (defect, where) in enumerate(given.items())}
 
 

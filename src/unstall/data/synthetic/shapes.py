@@ -20,9 +20,9 @@ Image = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.uint8]
 Points = npt.NDArray[np.float64]
 
-LEAST_VISIBLE = 0.5  # of each shape's area
-LEAST_SIDE = 0.08  # of the image's shorter side
-MOST_SIDE = 0.45
+MIN_VISIBLE = 0.5  # of each shape's area
+MIN_SIDE = 0.08  # of the image's shorter side
+MAX_SIDE = 0.45
 TRIES = 20  # to place a shape before it is left out
 COLOUR_DISTANCE = 70.0  # of a shape from the ground it lies on, in RGB
 
@@ -45,14 +45,16 @@ class Shapes:
     empty_share: float = 0.0  # of the images have no shape: background
 
     def __post_init__(self) -> None:
-        from unstall.base.errors import WrongInput
+        from unstall.base.errors import InvalidInputError
 
         if self.count < 0 or self.seed < 0 or self.most < 1:
-            raise WrongInput(
+            raise InvalidInputError(
                 f"Expected a count and a seed of 0 or more. Received: count {self.count}, seed {self.seed}, most {self.most}."
             )
         if not (16 <= self.width <= 16384 and 16 <= self.height <= 16384):
-            raise WrongInput(f"Expected images from 16 to 16,384 pixels wide and high. Received: {self.width}×{self.height}.")
+            raise InvalidInputError(
+                f"Expected images from 16 to 16,384 pixels wide and high. Received: {self.width}×{self.height}."
+            )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ class Shapes:
         """A mask that leaves enough of every shape below it to be seen, and lies whole in the image."""
         shorter = min(self.width, self.height)
         for _ in range(TRIES):
-            side = shorter * np.exp(random.uniform(np.log(LEAST_SIDE), np.log(MOST_SIDE)))
+            side = shorter * np.exp(random.uniform(np.log(MIN_SIDE), np.log(MAX_SIDE)))
             stretch = np.exp(random.uniform(-0.35, 0.35))
             half = side / 2 * np.array([stretch, 1 / stretch])
             centre = random.uniform(half * 0.9, np.array([self.width, self.height]) - half * 0.9)  # the edge may cut a little
@@ -101,7 +103,7 @@ class Shapes:
             if own < 9:
                 continue
             seen = np.bincount(owner[mask == 0], minlength=len(areas) + 1)[1:] if areas and owner[mask > 0].any() else areas
-            if all(visible >= LEAST_VISIBLE * area for visible, area in zip(seen, areas, strict=True)):
+            if all(visible >= MIN_VISIBLE * area for visible, area in zip(seen, areas, strict=True)):
                 return mask
         return None
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.anchors import default_shapes, pyramid_shapes
 from unstall.data.example import Floats
 
-LEAST_IOU = 0.5  # from here on a box counts as fitted
+MIN_IOU = 0.5  # from here on a box counts as fitted
 PADDED_TO = 32  # pixels: images that keep their shape are padded to a multiple of this
 ROUNDS = 60  # of the search for better anchors, at most
 BEGINNINGS = 5
-MOST_CLUSTERED = 20_000  # boxes that better anchors are searched with
-MOST_BOXES = 200_000  # that are measured; more are drawn from at random
+MAX_CLUSTERED = 20_000  # boxes that better anchors are searched with
+MAX_BOXES = 200_000  # that are measured; more are drawn from at random
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ ANCHORS: dict[str, AnchorSet] = {
 
 def anchors_of(detector: str) -> AnchorSet:
     if detector not in ANCHORS:
-        raise WrongInput(f"There is no detector '{detector}' whose anchors are known. Detectors: {', '.join(ANCHORS)}.")
+        raise InvalidInputError(f"There is no detector '{detector}' whose anchors are known. Detectors: {', '.join(ANCHORS)}.")
     return ANCHORS[detector]
 
 
@@ -153,8 +153,8 @@ def better_anchors(sides: Floats, count: int, seed: int = 0) -> Floats:
     different = np.unique(np.round(sides, 2), axis=0)
     if len(different) <= count:
         return np.asarray(different[np.argsort(different.prod(axis=1))])
-    if len(sides) > MOST_CLUSTERED:
-        sides = sides[random.choice(len(sides), MOST_CLUSTERED, replace=False)]
+    if len(sides) > MAX_CLUSTERED:
+        sides = sides[random.choice(len(sides), MAX_CLUSTERED, replace=False)]
     tried = [_clustered(sides, count, random) for _ in range(BEGINNINGS)]
     best = max(tried, key=lambda centres: float(shape_iou(sides, centres).max(axis=1).mean()))
     return np.asarray(best[np.argsort(best.prod(axis=1))])
@@ -182,8 +182,8 @@ def _clustered(sides: Floats, count: int, random: np.random.Generator) -> Floats
 def fit(boxes: Floats, sizes: Floats, detector: str, seed: int = 0) -> Fit:
     """Boxes of some area in images of known size; `sizes` are those of the images."""
     anchors = anchors_of(detector)
-    if len(boxes) > MOST_BOXES:
-        drawn = np.random.default_rng(seed).choice(len(boxes), MOST_BOXES, replace=False)
+    if len(boxes) > MAX_BOXES:
+        drawn = np.random.default_rng(seed).choice(len(boxes), MAX_BOXES, replace=False)
         boxes, sizes = boxes[drawn], sizes[drawn]
     boxes, sizes = resized(boxes, sizes, anchors)
     best = best_iou(boxes, sizes, anchors)
@@ -195,9 +195,9 @@ def fit(boxes: Floats, sizes: Floats, detector: str, seed: int = 0) -> Fit:
     return Fit(
         detector=detector,
         boxes=len(boxes),
-        recall=float((best >= LEAST_IOU).mean()) if len(best) else 0.0,
+        recall=float((best >= MIN_IOU).mean()) if len(best) else 0.0,
         mean_iou=float(best.mean()) if len(best) else 0.0,
-        recall_by_size={name: float((best[group] >= LEAST_IOU).mean()) for name, group in groups.items() if group.any()},
+        recall_by_size={name: float((best[group] >= MIN_IOU).mean()) for name, group in groups.items() if group.any()},
         better=[(round(float(width), 1), round(float(height), 1)) for width, height in better],
         better_mean_iou=float(shape_iou(sides, better).max(axis=1).mean()) if len(sides) else 0.0,
         own_mean_iou=float(shape_iou(sides, own).max(axis=1).mean()) if len(sides) else 0.0,

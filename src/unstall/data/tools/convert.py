@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet
@@ -55,7 +55,7 @@ def convert(
     data = formats.read(source, format, progress, labels)
     if not data.examples:
         first = f" {data.findings[0].origin}: {data.findings[0].message}" if data.findings else ""
-        raise WrongInput(f"'{source}' ({data.format}) has no image that could be written.{first}")
+        raise InvalidInputError(f"'{source}' ({data.format}) has no image that could be written.{first}")
     return write_aside(data, target, to, link, progress)
 
 
@@ -77,23 +77,25 @@ def whole_folder(target: Path) -> Iterator[Path]:
     try:
         aside.mkdir(parents=True)
     except FileExistsError:
-        raise WrongInput(f"'{aside}' is there, from a writing that was broken off or still goes on. Remove it first.") from None
+        raise InvalidInputError(
+            f"'{aside}' is there, from a writing that was broken off or still goes on. Remove it first."
+        ) from None
     except OSError as error:
-        raise WrongInput(f"Cannot write to '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write to '{target}': {error.strerror}.") from None
     try:
         yield aside
         aside.replace(target)
     except OSError as error:
-        raise WrongInput(f"Cannot write to '{target}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write to '{target}': {error.strerror or error}.") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def refuse_taken(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise WrongInput(f"'{target}' is there, and is no folder. Expected a new or an empty folder.")
+        raise InvalidInputError(f"'{target}' is there, and is no folder. Expected a new or an empty folder.")
     if target.is_dir() and any(target.iterdir()):
-        raise WrongInput(f"'{target}' is not empty. Expected a new or an empty folder: nothing is written over.")
+        raise InvalidInputError(f"'{target}' is not empty. Expected a new or an empty folder: nothing is written over.")
 
 
 def _left_out(data: DataSet) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
@@ -52,7 +52,7 @@ def pack(
     refuse_taken(target)
     data = formats.read(source, format, progress, labels)
     if not data.examples:
-        raise WrongInput(f"There is no example in '{source}': nothing to pack.")
+        raise InvalidInputError(f"There is no example in '{source}': nothing to pack.")
     writing = Writing(data, target, progress=progress)
     numbers = label_numbers(data)
     writing.lose_changed_numbers(numbers)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet
 from unstall.data.io.reader import split_name
 
@@ -20,7 +20,7 @@ def divide(data: DataSet, shares: Mapping[str, float], seed: int = 0) -> DataSet
     """The same examples, each with its new split."""
     splits = checked_shares(shares)
     if len(data.examples) < len(splits):
-        raise WrongInput(f"Expected at least {len(splits)} images, one for each split. Received: {len(data.examples)}.")
+        raise InvalidInputError(f"Expected at least {len(splits)} images, one for each split. Received: {len(data.examples)}.")
     names = list(splits)
     chosen = assign([example.classes.tolist() for example in data.examples], list(splits.values()), seed)
     examples = [replace(example, split=names[split]) for example, split in zip(data.examples, chosen, strict=True)]
@@ -31,7 +31,7 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
     """Those above 0; together 1."""
     said = ", ".join(f"{name} {share:g}" for name, share in shares.items())
     if any(not 0 <= share <= 1 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
-        raise WrongInput(f"Expected shares from 0 to 1 that make 1 together. Received: {said}.")
+        raise InvalidInputError(f"Expected shares from 0 to 1 that make 1 together. Received: {said}.")
     return {name: share for name, share in shares.items() if share > 0}
 
 
@@ -103,4 +103,4 @@ def rows_of(data: DataSet, split: str) -> list[int]:
         if name in splits:
             return splits[name]
     named = ", ".join(name or "(none)" for name in splits)
-    raise WrongInput(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")
+    raise InvalidInputError(f"There is no split '{split}' in '{data.path}'. Splits: {named}.")

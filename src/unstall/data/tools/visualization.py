@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.data.check.images import BROKEN, LARGEST_BYTES, LARGEST_PIXELS
 from unstall.data.example import DataSet, Example, ImageSource
 from unstall.data.io.image.orientation import AS_STORED, Size, seen_turn, turned, turned_size
@@ -22,7 +22,7 @@ from unstall.storage.transfer import whole_at
 
 Picture = npt.NDArray[np.uint8]
 
-MOST_BOXES = 300  # drawn in one picture
+MAX_BOXES = 300  # drawn in one picture
 MARK = (255, 32, 32)  # of what is wrong
 GROUND = (38, 38, 42)
 FONT_SIZE = 10  # pixels
@@ -99,7 +99,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
         image = framed
     draw = ImageDraw.Draw(image)
     order = sorted(range(example.count), key=lambda box: (box in marked, box))
-    for box in order[-MOST_BOXES:]:
+    for box in order[-MAX_BOXES:]:
         edges = example.boxes[box] * size * scale + room
         if np.isfinite(edges).all():
             number = int(example.classes[box])
@@ -164,7 +164,7 @@ def save(picture: Any, target: Path) -> None:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None)  # of the disk; else the ending is none that a picture can have
         expected = "" if why else " Expected a path that ends in .png or .jpg."
-        raise WrongInput(f"Cannot write the picture to '{target}': {why or error}.{expected}") from None
+        raise InvalidInputError(f"Cannot write the picture to '{target}': {why or error}.{expected}") from None
 
 
 # Which examples a contact sheet shows.
@@ -178,10 +178,10 @@ def chosen(data: DataSet, count: int, seed: int, class_name: str | None = None, 
     if class_name is not None:
         if class_name not in data.classes:
             shown = ", ".join(data.classes[:30]) + (" …" if len(data.classes) > 30 else "")
-            raise WrongInput(f"There is no class '{class_name}' in '{data.path}'. Classes: {shown}.")
+            raise InvalidInputError(f"There is no class '{class_name}' in '{data.path}'. Classes: {shown}.")
         number = data.classes.index(class_name)
         rows = np.array([row for row in rows if (data.examples[int(row)].classes == number).any()], np.int64)
     if not len(rows):
-        raise WrongInput(f"There is no image to show in '{data.path}' of what was asked for.")
+        raise InvalidInputError(f"There is no image to show in '{data.path}' of what was asked for.")
     drawn = np.random.default_rng(seed).permutation(rows)[:count]
     return sorted(int(row) for row in drawn)

@@ -22,7 +22,7 @@ from unstall.detectors.layers.initializers import glorot_uniform
 
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 ALIGNED_TO = 8  # channels: matrix units read 16 bytes at a time; cuDNN copies what is not laid so, several times a step
-LEAST_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
+MIN_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 
 
 @contextmanager
@@ -219,7 +219,7 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
             about = mean if told is None else told.abouts[id(self)]
             mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
             self._tell(mean, variance)
-        factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, LEAST_VARIANCE))
+        factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, MIN_VARIANCE))
         return factor, beta - mean * factor
 
     def _held(self) -> list[Tensor]:
@@ -228,7 +228,7 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
 
     def _fused(self, x: Tensor, learns: bool) -> Tensor | None:
         gamma, beta, mean, variance = self._held()
-        epsilon = max(self.epsilon, LEAST_VARIANCE)
+        epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
             return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)
         fused = norms.batch_norm(x, gamma, beta, epsilon)

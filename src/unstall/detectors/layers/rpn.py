@@ -98,7 +98,7 @@ class RegionHead(keras.layers.Layer):  # type: ignore[misc]
 
 
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
-LEAST_SIDE_PX = 1e-3
+MIN_SIDE_PX = 1e-3
 NEVER = -3e38  # a logit that none has
 
 
@@ -147,7 +147,7 @@ def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tupl
     logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
     boxes = box.clip(box.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
-    return boxes, ops.where(box.has_sides(boxes, LEAST_SIDE_PX), logits, NEVER)
+    return boxes, ops.where(box.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
 
 
 def _filled(values: Tensor, length: int, filling: float) -> Tensor:

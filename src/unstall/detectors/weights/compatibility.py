@@ -10,7 +10,7 @@ from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNT
 from unstall.detectors.weights.tensors import Tensors, shown
 
 Shape = tuple[int, ...]
-LEAST_SHARE = 0.6  # of the tensors that a file could give; with less it is of something else (ResNet-101's give a ResNet-50 half)
+MIN_SHARE = 0.6  # of the tensors that a file could give; with less it is of something else (ResNet-101's give a ResNet-50 half)
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Fit:
         """Most of what it could give is taken. Class outputs alone never make it another network."""
         used = len(self.taken)
         unlike = sum(1 for why in self.left_out.values() if why.startswith(("shapes differ", "no such tensor")))
-        return used > 0 and used >= LEAST_SHARE * (used + unlike) and (self.is_backbone or used >= LEAST_SHARE * self.wanted)
+        return used > 0 and used >= MIN_SHARE * (used + unlike) and (self.is_backbone or used >= MIN_SHARE * self.wanted)
 
 
 def best_fit(tensors: Tensors, wanted: Mapping[str, Shape]) -> Fit:

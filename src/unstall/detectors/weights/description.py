@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.compatibility import best_fit
 from unstall.detectors.weights.reader import Checkpoint, read
@@ -59,7 +59,7 @@ def described(path: Path | str) -> tuple[Checkpoint, Description]:
     """An Unstall weights file: its tensors, and what it says of itself."""
     checkpoint = read(path)
     if checkpoint.written_by != "Unstall":
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{path}' was written by {checkpoint.written_by}, and does not say which detector it is of. "
             f"Import it first: unstall weights import {shlex.quote(str(path))}"
         )
@@ -69,7 +69,7 @@ def described(path: Path | str) -> tuple[Checkpoint, Description]:
 def description_of(checkpoint: Checkpoint) -> Description:
     said = checkpoint.metadata
     if said.get("unstall") != VERSION:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{checkpoint.path}': expected version {VERSION} of weights files. Received: {said.get('unstall')!r:.40}"
         )
     settings, names = (_parsed(checkpoint.path, said, key) for key in ("settings", "class_names"))
@@ -101,8 +101,8 @@ def _parsed(path: Path, said: dict[str, str], key: str) -> Any:
         raise _wrong(path, key, "JSON", said.get(key)) from None
 
 
-def _wrong(path: Path, key: str, expected: str, received: object) -> WrongInput:
-    return WrongInput(f"'{path}', metadata '{key}': expected {expected}. Received: {str(received)[:80]!r}")
+def _wrong(path: Path, key: str, expected: str, received: object) -> InvalidInputError:
+    return InvalidInputError(f"'{path}', metadata '{key}': expected {expected}. Received: {str(received)[:80]!r}")
 
 
 def _in_tuples(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.compatibility import Fit, best_fit, classes_in, grouped, with_classes
 from unstall.detectors.weights.description import Description
@@ -48,7 +48,7 @@ class Imported:
         try:
             return {key: np.asarray(self.checkpoint.tensors[name].read(), np.float32) for key, name in self.fit.taken.items()}
         except (Unreadable, OSError) as error:
-            raise WrongInput(f"'{self.checkpoint.path}' cannot be read as weights. {error}") from None
+            raise InvalidInputError(f"'{self.checkpoint.path}' cannot be read as weights. {error}") from None
 
     def as_plain(self) -> dict[str, Any]:
         """The report."""
@@ -83,7 +83,7 @@ def import_checkpoint(
 ) -> Imported:
     tensors = checkpoint.tensors
     if variant is not None and variant not in shapes.known():
-        raise WrongInput(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
+        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
     fits = {name: _held_against(tensors, name) for name in shapes.known()}
     chosen = _chosen(checkpoint, fits, variant)
     known, there = shapes.known()[chosen], fits[chosen]
@@ -117,25 +117,25 @@ def _chosen(checkpoint: Checkpoint, fits: dict[str, Fit], variant: str | None) -
     nearest = max(fits, key=lambda name: (len(fits[name].taken), -len(fits[name].left_out), -len(fits[name].new)))
     best = fits[nearest]
     if not best.taken:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{checkpoint.path}' fits no detector: none of its {len(checkpoint.tensors)} tensors has a name and shape of "
             f"theirs.{_first_difference(best)} Detectors: {', '.join(fits)}."
         )
     if not best.is_of_this:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{checkpoint.path}' fits no detector. The nearest is {nearest}: {len(best.taken)} of its {best.wanted} tensors are "
             f"there with their shape.{_first_difference(best)}"
         )
     if variant is not None and fits[variant].is_of_this:
         return variant
     if variant is not None:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{checkpoint.path}' does not fit {variant}: {len(fits[variant].taken)} of {fits[variant].wanted} tensors are there "
             f"with their shape.{_first_difference(fits[variant])} It fits {nearest}: {len(best.taken)} of {best.wanted}."
         )
     fitting = [name for name, fit in fits.items() if fit.is_of_this and fit.is_backbone]
     if best.is_backbone and len(fitting) > 1:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{checkpoint.path}' is {best.what}, a backbone for several: {', '.join(fitting)}. Say which with --variant."
         )
     return nearest
@@ -161,10 +161,12 @@ def named(imported: Imported, names_file: str) -> Imported:
     try:
         lines = located(names_file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
-        raise WrongInput(f"'{names_file}' cannot be read: {error}.") from None
+        raise InvalidInputError(f"'{names_file}' cannot be read: {error}.") from None
     names = tuple(line.strip() for line in lines if line.strip())
     if len(names) != imported.classes:
-        raise WrongInput(f"'{names_file}': expected {imported.classes} names, a line for each class. Received: {len(names)}")
+        raise InvalidInputError(
+            f"'{names_file}': expected {imported.classes} names, a line for each class. Received: {len(names)}"
+        )
     return replace(imported, description=replace(imported.description, class_names=names))
 
 
@@ -173,7 +175,7 @@ def write(imported: Imported, path: Path | str) -> None:
         with whole_at(located(path)) as local:
             safetensors_files.write(local, imported.arrays(), imported.description.as_metadata())
     except OSError as error:
-        raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
 
 
 # The names of COCO's 90 category numbers, as the published detectors count them; ten numbers were never given.

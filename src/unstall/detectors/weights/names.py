@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection
 
-MOST_PREFIXES = 8
-MOST_SHARE = 0.9  # of the names, which must have a prefix in common: with less, what is left is another network
+MAX_PREFIXES = 8
+MAX_SHARE = 0.9  # of the names, which must have a prefix in common: with less, what is left is another network
 COUNTER = "num_batches_tracked"
 # Outputs whose number depends on the classes. The region proposals' own cls_logits do not.
 CLASS_OUTPUTS = re.compile(
@@ -20,12 +20,12 @@ def prefixes(names: Collection[str]) -> list[str]:
     """What most names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it.
     Beside them stand counters of an average ('n_averaged') and weights of a loss."""
     result = [""]
-    while len(result) <= MOST_PREFIXES:
+    while len(result) <= MAX_PREFIXES:
         begin = len(result[-1])
         inner = [name for name in names if name.startswith(result[-1])]
         counts = Counter(name[: name.find(".", begin) + 1] for name in inner if "." in name[begin:])
         longer, count = counts.most_common(1)[0] if counts else ("", 0)
-        if not count or count < MOST_SHARE * len(names):
+        if not count or count < MAX_SHARE * len(names):
             break
         result.append(longer)
     return result

@@ -6,7 +6,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.formats import keras_files, numpy_files, safetensors_files, torch_files
 from unstall.detectors.weights.formats import numpy_files as flax_trees
 from unstall.detectors.weights.formats.keras_files import translated
@@ -33,12 +33,12 @@ def read(path: Path | str) -> Checkpoint:
         path = on_disk(path)
         if not path.is_file():
             found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
-            raise WrongInput(f"'{path}': expected a file of weights. There is {found}.{_of_a_run(path)}")
+            raise InvalidInputError(f"'{path}': expected a file of weights. There is {found}.{_of_a_run(path)}")
         return _read(path)
     except Unreadable as error:
-        raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
+        raise InvalidInputError(f"'{path}' cannot be read as weights. {error}") from None
     except OSError as error:
-        raise WrongInput(f"'{path}' cannot be read: {error.strerror or error}.") from None
+        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror or error}.") from None
 
 
 def _of_a_run(path: Path) -> str:

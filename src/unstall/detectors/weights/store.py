@@ -18,7 +18,7 @@ import keras
 import numpy as np
 
 from unstall import detectors
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.class_order import in_order, order_of, said
 from unstall.detectors.weights.compatibility import Fit, best_fit
@@ -40,7 +40,9 @@ def save(
 ) -> None:
     """Whole or not at all: what stood there before stays until the new file is complete."""
     if class_names and len(class_names) != detector.settings.classes:
-        raise WrongInput(f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}")
+        raise InvalidInputError(
+            f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}"
+        )
     arrays = {
         key: np.ascontiguousarray(slot.to_torch(keras.ops.convert_to_numpy(slot.variable)))
         for key, slot in slots(detector).items()
@@ -61,7 +63,7 @@ def write(path: Path | str, arrays: dict[str, Any], description: Description) ->
         with whole_at(located(path)) as local:
             safetensors_files.write(local, arrays, description.as_metadata())
     except OSError as error:
-        raise WrongInput(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
 
 
 def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) -> Fit:
@@ -72,7 +74,7 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
     places = slots(detector)
     fit = best_fit(tensors, {key: slot.shape for key, slot in places.items()})
     if not fit.is_of_this:
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
             f"What it would fit: unstall weights import {shlex.quote(str(path))}"
         )
@@ -86,7 +88,7 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
                 array = in_order(key, array, slot.to_torch(keras.ops.convert_to_numpy(slot.variable)), order)
             slot.variable.assign(np.ascontiguousarray(slot.to_ours(array), np.float32))
     except (Unreadable, OSError) as error:
-        raise WrongInput(f"'{path}' cannot be read as weights. {error}") from None
+        raise InvalidInputError(f"'{path}' cannot be read as weights. {error}") from None
     return fit
 
 
@@ -95,14 +97,14 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
     _, description = described(path)
     if description.holds != "detector" and not may_be_partial:
         lacking = "heads are" if description.holds == "backbone" else "class outputs are"
-        raise WrongInput(
+        raise InvalidInputError(
             f"'{path}' is of a {description.variant} whose {lacking} not trained: it would find nothing. Train it first."
         )
     detector = _built(path, description, changes)
     missing = load(detector, path).new
     if missing and not may_be_partial:
         name, why = next(iter(missing.items()))
-        raise WrongInput(f"'{path}' is not whole: {len(missing)} tensors are missing, the first is '{name}': {why}.")
+        raise InvalidInputError(f"'{path}' is not whole: {len(missing)} tensors are missing, the first is '{name}': {why}.")
     return detector
 
 
@@ -112,15 +114,17 @@ def _built(path: Path | str, description: Description, changes: dict[str, Any]) 
     if variant not in detectors.variants():
         if description.detector not in families:
             known = ", ".join(detectors.variants())
-            raise WrongInput(f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}.")
+            raise InvalidInputError(
+                f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}."
+            )
         variant = families[description.detector][0]
     try:
         settings = detectors.settings_of(variant, **{**description.settings, **changes})
         family = detectors.family_of(variant)
         names = len(description.class_names)
         if names not in {0, settings.classes} and "classes" not in changes:
-            raise WrongInput(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
+            raise InvalidInputError(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
         made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
-    except (TypeError, ValueError, WrongInput) as error:
-        raise WrongInput(f"'{path}': a detector cannot be built from its settings: {error}") from None
+    except (TypeError, ValueError, InvalidInputError) as error:
+        raise InvalidInputError(f"'{path}': a detector cannot be built from its settings: {error}") from None
     return made

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-MOST_TENSORS = 100_000  # of a file; a detector has a few hundred
-MOST_DIMENSIONS = 8
+MAX_TENSORS = 100_000  # of a file; a detector has a few hundred
+MAX_DIMENSIONS = 8
 
 # What files call the kinds of numbers, and how many bytes one takes. NumPy has no bfloat16: its bits are read as integers.
 SIZES = {
@@ -57,18 +57,16 @@ def from_bytes(raw: bytes | memoryview, kind: str, is_little: bool = True) -> Ar
 def shape_of(value: object, where: str) -> tuple[int, ...]:
     """A shape as a file gives it, if it is one."""
     is_shape = isinstance(value, list | tuple) and all(type(side) is int and 0 <= side < 2**48 for side in value)
-    if not is_shape or len(value) > MOST_DIMENSIONS:  # type: ignore[arg-type]
-        raise Unreadable(f"{where}: expected a shape of at most {MOST_DIMENSIONS} whole numbers. Received: {shown(value)}")
+    if not is_shape or len(value) > MAX_DIMENSIONS:  # type: ignore[arg-type]
+        raise Unreadable(f"{where}: expected a shape of at most {MAX_DIMENSIONS} whole numbers. Received: {shown(value)}")
     return tuple(value)  # type: ignore[arg-type]
 
 
 def shown(value: object) -> str:
     """A value from a stranger's file in a message. What is nested is not printed: it may be larger printed than in the file."""
-    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value[:MOST_DIMENSIONS]):
+    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value[:MAX_DIMENSIONS]):
         return (
-            "("
-            + ", ".join(str(each)[:40] for each in value[:MOST_DIMENSIONS])
-            + (", …)" if len(value) > MOST_DIMENSIONS else ")")
+            "(" + ", ".join(str(each)[:40] for each in value[:MAX_DIMENSIONS]) + (", …)" if len(value) > MAX_DIMENSIONS else ")")
         )
     if isinstance(value, str):
         return ascii(value)[1:-1][:80]

@@ -34,7 +34,7 @@ from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster
 from unstall.diagnosis.workers.activity import Doing, Place, places_of
-from unstall.diagnosis.workers.members import Crew, Member, named
+from unstall.diagnosis.workers.members import Member, RunGroup, named
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
 
@@ -73,7 +73,7 @@ def _waits(journal: Journal) -> bool:
     return stall is not None and stall.seconds >= WAIT_S and any(cluster.joining(still.thread) for still in stall.still())
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     placed = places_of(crew)
     joining = [(m, p) for m, p in placed if p.doing is Doing.JOINS and m.journal.now - p.at >= WAIT_S]
     for member in crew.members:
@@ -88,7 +88,7 @@ def examine_crew(crew: Crew) -> Verdict:
     return _of_lists(crew, told) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
 
 
-def _of_lists(crew: Crew, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
+def _of_lists(crew: RunGroup, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
     lists = {(each.coordinator, *each.addresses): member for member, each in told}
     events = tuple(each for _, each in told)
     if len(lists) > 1:

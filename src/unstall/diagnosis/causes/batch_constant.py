@@ -31,9 +31,9 @@ from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("input_starved", "loss_not_falling")
-LEAST_LOOKS = 12  # batches compared
-LEAST_BATCHES = 40  # batches fetched meanwhile
-LEAST_SECONDS = 3.0
+MIN_LOOKS = 12  # batches compared
+MIN_BATCHES = 40  # batches fetched meanwhile
+MIN_SECONDS = 3.0
 STARTS_PER_BATCH = 0.9  # an iterator was made for at least this share of the batches
 
 
@@ -56,7 +56,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _is_constant(event: LoopSeen) -> bool:
     seen = event.facts
-    enough = seen["looks"] >= LEAST_LOOKS and seen["batches"] >= LEAST_BATCHES and seen["seconds"] >= LEAST_SECONDS
+    enough = seen["looks"] >= MIN_LOOKS and seen["batches"] >= MIN_BATCHES and seen["seconds"] >= MIN_SECONDS
     if not seen["same"] or not enough:
         return False
     if seen["source"] != "tf.data":
@@ -70,7 +70,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
     at = f" at {place}" if place else ""
     evidence = [
         Evidence(
-            f"{seen['looks']} of {seen['batches']:,} batches were compared, all were equal", seen["looks"], LEAST_LOOKS, (event,)
+            f"{seen['looks']} of {seen['batches']:,} batches were compared, all were equal", seen["looks"], MIN_LOOKS, (event,)
         )
     ]
     if seen["source"] == "tf.data":

@@ -9,7 +9,7 @@ How we know
 -----------
 The error that ended the program says so: one of Unstall's own trainer, or one of gcsfs, s3fs, google-cloud-storage, botocore or
 TensorFlow's gs:// file system, by its text or by the library in its traceback. Why it failed is read from that text: HTTP 401 and
-403, what the services call it (AccessDenied, ExpiredToken, NoSuchBucket, SlowDown), or that no connection came about.
+403, what the services call it (AccessDenied, ExpiredToken, BucketNotFoundError, SlowDown), or that no connection came about.
 
 When this is wrong
 ------------------
@@ -49,7 +49,7 @@ def _answered(codes: str) -> str:
 
 # What the service or its library says, and what it means; in this order.
 _MEANS = (
-    ("absent", re.compile(r"NoSuchBucket|[Bb]ucket does not exist|there is no such bucket")),
+    ("absent", re.compile(r"BucketNotFoundError|[Bb]ucket does not exist|there is no such bucket")),
     (
         "denied",
         re.compile(

@@ -37,8 +37,8 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import main_thread, program_folder, where
 
 SLOW_SHARE = 0.4  # of the time, for one callback
-MOST_OF_IT = 0.6  # from here on it is certain
-LEAST_SLOW_S = 8.0  # what costs less in all is not worth a word
+MAX_OF_IT = 0.6  # from here on it is certain
+MIN_SLOW_S = 8.0  # what costs less in all is not worth a word
 FEWEST_CALLS = 3  # that were timed
 WORKS_SHARE = 0.5  # of a callback's time on the CPU: it works
 CROWDED_SHARE = 0.05  # the least that one who works gets of a crowded machine's CPU; a sleep that is over waits for a core, too
@@ -80,7 +80,7 @@ def examine(journal: Journal) -> Verdict:
     if timed is None or timed.seconds <= 0:
         return Clear("callbacks take little of the time")
     slow = max((_of(row, timed) for row in timed.callbacks), key=lambda each: each.seconds, default=None)
-    if slow is None or slow.seconds < LEAST_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
+    if slow is None or slow.seconds < MIN_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
         return Clear("no callback takes a large part of the time")
     seen = _seen(journal, timed, slow)
     works, awaits = _works(slow, seen), _awaited(seen)
@@ -153,7 +153,7 @@ def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen]
     when = _WHEN.get(slow.hook, "each time")
     claim = f"{slow.hook} of {slow.name}: {slow.calls:,} calls; {slow.timed:,} were timed, {slow.each_s:.2g} s each on average"
     return Found(
-        certainty=Certainty.CERTAIN if slow.share >= MOST_OF_IT else Certainty.LIKELY,
+        certainty=Certainty.CERTAIN if slow.share >= MAX_OF_IT else Certainty.LIKELY,
         summary=(
             f"{whose} callback {slow.name} takes about {slow.share:.0%} of the training's time: {slow.each_s:.2g} s {when}, in "
             f"which it {does}. The next step waits for it."

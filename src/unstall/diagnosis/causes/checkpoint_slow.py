@@ -29,9 +29,9 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
 
 SAVING_SHARE = 0.4  # of the time since training began
-MOST_OF_IT = 0.6  # from here on it is certain
+MAX_OF_IT = 0.6  # from here on it is certain
 FEWEST_SAVES = 3
-LEAST_SAVING_S = 8.0  # what costs less in all is not worth a word
+MIN_SAVING_S = 8.0  # what costs less in all is not worth a word
 
 
 def examine(journal: Journal) -> Verdict:
@@ -47,7 +47,7 @@ def examine(journal: Journal) -> Verdict:
     if len(saves) < FEWEST_SAVES:
         return Clear(f"{len(saves)} checkpoints were saved in the training")
     spent, elapsed = sum(save.seconds for save in saves), until - began
-    if elapsed <= 0 or spent < LEAST_SAVING_S or spent < SAVING_SHARE * elapsed:
+    if elapsed <= 0 or spent < MIN_SAVING_S or spent < SAVING_SHARE * elapsed:
         return Clear(f"saving took {spent:.0f} of {elapsed:.0f} s")
     return _found(journal, saves, spent, elapsed)
 
@@ -68,7 +68,7 @@ def _found(journal: Journal, saves: list[CheckpointSaved], spent: float, elapsed
     path = saves[-1].path
     folder = f" ({path})" if path else ""
     return Found(
-        certainty=Certainty.CERTAIN if share >= MOST_OF_IT else Certainty.LIKELY,
+        certainty=Certainty.CERTAIN if share >= MAX_OF_IT else Certainty.LIKELY,
         summary=(
             f"Saving the model took {spent:.0f} of the {elapsed:.0f} s since training began ({share:.0%}): "
             f"{len(saves)} saves of {each:.2g} s{often}{folder}."

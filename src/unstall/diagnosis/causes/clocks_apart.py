@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers.clock_offset import Offset, offset
-from unstall.diagnosis.workers.members import Crew, Member
+from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import MembershipSeen
 from unstall.journal.reader import Journal
 
@@ -48,7 +48,7 @@ def examine(journal: Journal) -> Verdict:
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     """Against the first worker; where it is the one that is off, against all the others alike."""
     first, *others = crew.members
     known = [(other, told) for other in others if (told := offset(first.journal, other.journal)) is not None and told.is_locked]
@@ -83,7 +83,7 @@ def _are_alike(apart: list[tuple[Member, Offset]]) -> bool:
     return max(seconds) - min(seconds) < APART_S
 
 
-def _found(crew: Crew, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
+def _found(crew: RunGroup, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
     """`is_first`: all the others agree, so that the first is off, the other way."""
     member, told = max(apart, key=lambda each: abs(each[1].seconds))
     seconds = -told.seconds if is_first else told.seconds

@@ -36,7 +36,7 @@ from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
 from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
-from unstall.diagnosis.workers.members import Crew, Member, named, numbered
+from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, user_frames, where
@@ -143,11 +143,11 @@ def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list
 
 # --- of several workers ---
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 Placed = list[tuple[Member, Place]]
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     placed = places_of(crew)
     inside = [(member, place) for member, place in placed if place.doing is Doing.COLLECTIVE]
     if not inside:
@@ -156,7 +156,7 @@ def examine_crew(crew: Crew) -> Verdict:
         return unknown or Clear("no worker waits in a collective operation")
     busy = [(m, p) for m, p in placed if p.doing in {Doing.WORKS, Doing.EVALUATES, Doing.TRAINS, Doing.STARTS, Doing.JOINS}]
     if busy:
-        return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MOST_NAMED]))
+        return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MAX_NAMED]))
     unseen = [member for member, place in placed if place.doing is Doing.UNSEEN]
     if unseen:
         return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
@@ -168,9 +168,9 @@ def examine_crew(crew: Crew) -> Verdict:
     return _all_inside(crew, inside)
 
 
-def _absent_worker(crew: Crew, inside: Placed, absent: Placed) -> Found:
+def _absent_worker(crew: RunGroup, inside: Placed, absent: Placed) -> Found:
     place = absent[0][1]
-    tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MOST_NAMED])
+    tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
     step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
     return Found(
         Certainty.CERTAIN,
@@ -182,7 +182,7 @@ def _absent_worker(crew: Crew, inside: Placed, absent: Placed) -> Found:
     )
 
 
-def _all_inside(crew: Crew, inside: Placed) -> Found:
+def _all_inside(crew: RunGroup, inside: Placed) -> Found:
     lines = {place.where for _, place in inside}
     numbers = {place.step for _, place in inside}
     if crew.not_read:
@@ -217,12 +217,12 @@ def _operations(inside: Placed) -> list[str]:
     return sorted(called)
 
 
-def _all(crew: Crew) -> str:
+def _all(crew: RunGroup) -> str:
     return "both" if crew.of == 2 else f"all {crew.of:,}"
 
 
 def _waiting(inside: Placed) -> str:
-    names = named([member for member, _ in inside], MOST_NAMED)
+    names = named([member for member, _ in inside], MAX_NAMED)
     verb = "waits" if len(inside) == 1 else "wait"
     return f"{names[0].upper()}{names[1:]} {verb} in a collective operation at {inside[0][1].where}"
 

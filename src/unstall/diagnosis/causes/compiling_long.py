@@ -44,11 +44,11 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, python_frames, user_frames, where
 
 LONG_S = 30.0  # seen compiling for so long …
-LEAST_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow
+MIN_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow
 FEWEST_SAMPLES = 3
 LONGEST_GAP_S = 40.0  # between two samples of one compilation
 LONG_TRACE_S = 10.0  # what took so long to trace is long to compile
-LEAST_SHARE = 0.3  # of the time since, when it is over: below, it has been made up for
+MIN_SHARE = 0.3  # of the time since, when it is over: below, it has been made up for
 
 # (part of the file, functions or () for any, what goes on there)
 _TRACING = "being traced"
@@ -87,9 +87,9 @@ def examine(journal: Journal) -> Verdict:
         return Clear("no sample shows it compiling for long")
     seconds = _last_seen(journal, streak) - streak[0].sample.at
     cpu = _cpu_s(journal, streak[0].sample.at, _last_seen(journal, streak))
-    if seconds < LONG_S or cpu < LEAST_CPU_S:
+    if seconds < LONG_S or cpu < MIN_CPU_S:
         return Clear(f"seen compiling for {seconds:.0f} s")
-    if _is_over(journal, streak) and seconds < LEAST_SHARE * (journal.now - streak[0].sample.at):
+    if _is_over(journal, streak) and seconds < MIN_SHARE * (journal.now - streak[0].sample.at):
         return Clear(f"compiling took {seconds:.0f} s and is over")
     return _found(journal, streak, seconds, cpu)
 
@@ -176,7 +176,7 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
     steps = ", and no step ended" if _are_steps_seen(journal, streak) else ""
     evidence = [
         Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
-        Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, LEAST_CPU_S, _hosts(journal, streak)),
+        Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, MIN_CPU_S, _hosts(journal, streak)),
     ]
     if doing == _TRACING and inner is not None and inner != place:
         evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))

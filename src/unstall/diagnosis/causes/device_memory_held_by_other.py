@@ -29,14 +29,14 @@ from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
-LEAST_BYTES = 256 * 2**20  # a process that holds less has only opened the card
+MIN_BYTES = 256 * 2**20  # a process that holds less has only opened the card
 
 
 def examine(journal: Journal) -> Verdict:
     short = device_shortage(journal)
     if short is None:
         return not_seen(journal) or Clear("no device ran out of memory")
-    others = [process for process in short.others if int(process["bytes"]) >= LEAST_BYTES]
+    others = [process for process in short.others if int(process["bytes"]) >= MIN_BYTES]
     held = sum(int(process["bytes"]) for process in others)
     if not others:
         return Clear("nobody else was on the card")

@@ -27,7 +27,7 @@ from unstall.journal.events import DeviceSampled, DevicesListed, FitBegan, Sampl
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 
-LEAST_TRAINING_S = 10.0  # a training that is over sooner needs no card
+MIN_TRAINING_S = 10.0  # a training that is over sooner needs no card
 
 EXPLAINS: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ def examine(journal: Journal) -> Verdict:
         failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
         return Unknown(failed.missing, failed.cure) if failed else Clear("there is no card in the machine")
     steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    if sum(group.seconds for group in steps) < LEAST_TRAINING_S:
+    if sum(group.seconds for group in steps) < MIN_TRAINING_S:
         return Clear("too little training to matter")
     listed = journal.last(DevicesListed)
     if listed is None or not listed.weights_on:

@@ -32,12 +32,12 @@ from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("device_unused",)
-LEAST_SHARE = 0.5  # of a step's time that is the framework's Python code
-LEAST_OPERATIONS = 100  # in a step, where a switch was left on
-LEAST_OPERATIONS_OWN_LOOP = 700  # in a step of one's own loop, where eager may well be meant
-LEAST_STEP_S = 0.008  # shorter steps are not worth the word
-LEAST_PROFILES = 2
-LEAST_LOST_S = 5.0  # in the whole training
+MIN_SHARE = 0.5  # of a step's time that is the framework's Python code
+MIN_OPERATIONS = 100  # in a step, where a switch was left on
+MIN_OPERATIONS_OWN_LOOP = 700  # in a step of one's own loop, where eager may well be meant
+MIN_STEP_S = 0.008  # shorter steps are not worth the word
+MIN_PROFILES = 2
+MIN_LOST_S = 5.0  # in the whole training
 
 
 def examine(journal: Journal) -> Verdict:
@@ -50,21 +50,21 @@ def examine(journal: Journal) -> Verdict:
     profiles = facts(journal, "eager", fit.at)
     if not profiles:
         return Clear("steps are compiled, or too few were seen")
-    if len(profiles) < LEAST_PROFILES:
+    if len(profiles) < MIN_PROFILES:
         return Unknown("a second profile of a step", "let it run longer")
-    recent = profiles[-LEAST_PROFILES:]
+    recent = profiles[-MIN_PROFILES:]
     shares = [event.facts["framework_s"] / max(event.facts["step_s"], 1e-9) for event in recent]
     groups = [group for group in train_groups(journal) if group.first > 0]
     step_s = median([group.seconds / (group.last - group.first + 1) for group in groups]) if groups else 0.0
     lost_s = min(shares) * sum(group.seconds for group in groups)
     small = any(event.facts["operations"] < _least_operations(event) for event in recent)
-    if min(shares) < LEAST_SHARE or small or step_s < LEAST_STEP_S or lost_s < LEAST_LOST_S:
+    if min(shares) < MIN_SHARE or small or step_s < MIN_STEP_S or lost_s < MIN_LOST_S:
         return Clear("the operations themselves take the time, or it is not worth the word")
     return _found(journal, recent, min(shares), step_s)
 
 
 def _least_operations(event: LoopSeen) -> int:
-    return LEAST_OPERATIONS_OWN_LOOP if event.facts["why"] == "own loop" else LEAST_OPERATIONS
+    return MIN_OPERATIONS_OWN_LOOP if event.facts["why"] == "own loop" else MIN_OPERATIONS
 
 
 _WHY = {
@@ -96,7 +96,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
         certainty=Certainty.LIKELY if seen["why"] == "own loop" else Certainty.CERTAIN,
         summary=f"The training step runs eagerly: {reason}{at}. At least {percent} of a step is Python between its operations.",
         evidence=(
-            Evidence(profiled, share, LEAST_SHARE, events),
+            Evidence(profiled, share, MIN_SHARE, events),
             Evidence(size, seen["operations"], _least_operations(profiles[-1]), events),
         ),
         do=(cure,),

@@ -30,13 +30,13 @@ from unstall.journal.events import FunctionTraced
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("compiling_long", "eager_execution", "input_starved", "device_unused")
-LEAST_TRACES = 40  # of one function, before anything is said
-LEAST_SLOW_TRACES = 20  # the same, where they have taken LEAST_SLOW_SECONDS and most of the time
-LEAST_SLOW_SECONDS = 15.0
-LEAST_SLOW_SHARE = 0.6
-LEAST_SECONDS = 8.0  # between its first trace and its last
+MIN_TRACES = 40  # of one function, before anything is said
+MIN_SLOW_TRACES = 20  # the same, where they have taken MIN_SLOW_SECONDS and most of the time
+MIN_SLOW_SECONDS = 15.0
+MIN_SLOW_SHARE = 0.6
+MIN_SECONDS = 8.0  # between its first trace and its last
 CALLS_PER_TRACE = 3.0  # at most so many calls for each trace, over all and lately
-LEAST_SHARE = 0.3  # of the time since the first trace that went into tracing
+MIN_SHARE = 0.3  # of the time since the first trace that went into tracing
 LATELY = 10  # events looked at to see whether it still goes on
 OVER_AFTER_S = 20.0  # without a trace for so long it is over
 
@@ -59,7 +59,7 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
     """The share of the time that goes into tracing this function; None if it is traced as it should be."""
     first, last = traces[0], traces[-1]
     elapsed = last.at - first.at
-    if last.count < LEAST_SLOW_TRACES or elapsed < LEAST_SECONDS or not last.calls:
+    if last.count < MIN_SLOW_TRACES or elapsed < MIN_SECONDS or not last.calls:
         return None
     if last.where is None and last.objects > last.count / 2:
         return None  # a function of the framework's for each of many models: as it must be
@@ -68,8 +68,8 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
     if max(last.calls / last.count, lately) > CALLS_PER_TRACE or journal.now - last.at > OVER_AFTER_S + elapsed / 4:
         return None
     share = (last.seconds - first.seconds) / elapsed
-    is_slow = last.seconds >= LEAST_SLOW_SECONDS and share >= LEAST_SLOW_SHARE
-    return share if is_slow or (last.count >= LEAST_TRACES and share >= LEAST_SHARE) else None
+    is_slow = last.seconds >= MIN_SLOW_SECONDS and share >= MIN_SLOW_SHARE
+    return share if is_slow or (last.count >= MIN_TRACES and share >= MIN_SHARE) else None
 
 
 def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Found:
@@ -79,11 +79,11 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
     called = short(journal, last.called_at)
     each = (last.seconds - first.seconds) / max(1, last.count - first.count)
     evidence = [
-        Evidence(f"{name} was traced {last.count:,} times in {last.calls:,} calls", last.count, LEAST_TRACES, (last,)),
+        Evidence(f"{name} was traced {last.count:,} times in {last.calls:,} calls", last.count, MIN_TRACES, (last,)),
         Evidence(
             f"tracing took {share * 100:.0f} % of the {last.at - first.at:.0f} s from the first to the last, {each:.2g} s each",
             share,
-            LEAST_SHARE,
+            MIN_SHARE,
             (first, last),
         ),
     ]

@@ -33,9 +33,9 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "gradients_vanishing", "learning_rate_too_low", "units_dead")
-LEAST_STEPS = 20  # that weights without a gradient must have stayed the same
-LEAST_SHARE_UNUSED = 0.5  # of the parameters, where the loss does not depend on them at all: a small part may be a spare head
-LEAST_SHARE_UNREAD = 0.5  # of the parameters, where the step leaves no graph that shows what the loss depends on
+MIN_STEPS = 20  # that weights without a gradient must have stayed the same
+MIN_SHARE_UNUSED = 0.5  # of the parameters, where the loss does not depend on them at all: a small part may be a spare head
+MIN_SHARE_UNREAD = 0.5  # of the parameters, where the step leaves no graph that shows what the loss depends on
 
 _ERRORS = ("No gradients provided for any variable", "does not require grad and does not have a grad_fn")
 
@@ -62,16 +62,16 @@ def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
     nothing = event.missing_parameters >= event.parameters
     share = event.missing_parameters / max(1, event.parameters)
     unused = event.feeding == []
-    if changed or (unused and share < LEAST_SHARE_UNUSED):
+    if changed or (unused and share < MIN_SHARE_UNUSED):
         return None
-    if not nothing and event.feeding is None and (share < LEAST_SHARE_UNREAD or event.cut_at is None):
+    if not nothing and event.feeding is None and (share < MIN_SHARE_UNREAD or event.cut_at is None):
         return None
-    if sample is None or not unchanged or sample.facts["step"] < LEAST_STEPS:
+    if sample is None or not unchanged or sample.facts["step"] < MIN_STEPS:
         return None
     still = Evidence(
         f"{listed(unchanged)}: not one bit has changed in {sample.facts['step']:,} steps",
         sample.facts["step"],
-        LEAST_STEPS,
+        MIN_STEPS,
         (sample,),
     )
     certainty = Certainty.POSSIBLE if unused and not nothing else Certainty.CERTAIN if nothing else Certainty.LIKELY

@@ -35,7 +35,7 @@ from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("loss_not_falling", "weights_frozen", "gradients_disconnected")
-LEAST_LAYERS = 4
+MIN_LAYERS = 4
 WEAKER = 1e-5  # the first layer's gradient against the last layer's
 IN_ORDER = 0.75  # of the pairs of layers, the earlier one must have the weaker gradient
 RESOLUTION = 6e-8  # of a weight: a smaller step does not change it
@@ -48,7 +48,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
-    if len(run.kernels(run.samples[-1])) < LEAST_LAYERS:
+    if len(run.kernels(run.samples[-1])) < MIN_LAYERS:
         return Clear("too few layers for that")
     bad = trouble(run)
     if bad is None or bad.kind != "stuck":
@@ -73,7 +73,7 @@ def _gradients(run: Course, samples: list[WeightsSampled]) -> list[tuple[dict[st
                 size = max(weight["step"], RESOLUTION * (weight["rms"] or 0.0) if not weight["step"] else 0.0) / rate
             if size is not None:
                 found[weight["name"]] = (weight, max(size, found.get(weight["name"], (weight, 0.0))[1]))
-    return list(found.values()) if len(found) >= LEAST_LAYERS else None
+    return list(found.values()) if len(found) >= MIN_LAYERS else None
 
 
 def _vanish(sizes: list[tuple[dict[str, Any], float]]) -> bool:
@@ -108,7 +108,7 @@ def _found(run: Course, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[
                 WEAKER * strong,
                 (sample,),
             ),
-            Evidence(f"it mostly falls from the last of {len(sizes)} layers to the first", len(sizes), LEAST_LAYERS, (sample,)),
+            Evidence(f"it mostly falls from the last of {len(sizes)} layers to the first", len(sizes), MIN_LAYERS, (sample,)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
         do=(

@@ -36,11 +36,11 @@ from unstall.journal.events import Event, FunctionTraced, HoldingsCounted, HostS
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("host_memory_exhausted", "swapping", "killed_from_outside")
-LEAST_S = 15.0  # of growth over whole passes
-LEAST_INSIDE_S = 20.0  # of growth, where what grows is seen but passes are not
+MIN_S = 15.0  # of growth over whole passes
+MIN_INSIDE_S = 20.0  # of growth, where what grows is seen but passes are not
 EXPLAINED_SHARE = 0.3  # of the growth that a container must account for to be named
-LEAST_LOOKS = 3  # in so many looks in a row it must have grown
-LEAST_MADE_ANEW = 20  # functions
+MIN_LOOKS = 3  # in so many looks in a row it must have grown
+MIN_MADE_ANEW = 20  # functions
 FULL_WITHIN_H = 48.0  # slower growth than this is no danger to a run
 
 _GRAPH = "with its graph"
@@ -52,17 +52,17 @@ def examine(journal: Journal) -> Verdict:
     cache = _endless_cache(journal)
     if cache is not None:
         return cache
-    growth = growth_over_passes(journal, LEAST_S)
+    growth = growth_over_passes(journal, MIN_S)
     holder = _holder(journal, growth)
     if growth is None and holder is not None and _is_forgotten(holder[1]):
-        growth = growth_in_training(journal, journal.of(HoldingsCounted)[0].at, LEAST_INSIDE_S)
+        growth = growth_in_training(journal, journal.of(HoldingsCounted)[0].at, MIN_INSIDE_S)
     if growth is not None and holder is not None:
         return _judged(journal, growth, *_from_holder(journal, growth, *holder))
     if _fills_up(journal):
         return Clear("a buffer with a greatest length fills up")
     traced = _made_anew(journal)
     if growth is None and traced is not None:
-        growth = growth_in_training(journal, _first_step_at(journal), LEAST_S)
+        growth = growth_in_training(journal, _first_step_at(journal), MIN_S)
     if growth is None:
         return _not_yet(journal)
     if traced is not None:
@@ -138,7 +138,7 @@ def _fills_up(journal: Journal) -> bool:
 
 def _looks_needed(growth: Growth | None) -> int:
     """Growth that is known already needs only a name; else the container is what tells of it."""
-    return 1 if growth is not None else LEAST_LOOKS
+    return 1 if growth is not None else MIN_LOOKS
 
 
 def _accounts_for(count: HoldingsCounted, holder: dict[str, Any]) -> bool:
@@ -189,7 +189,7 @@ def _endless_cache(journal: Journal) -> Found | None:
             continue
         elements, each = stage.arguments.get("elements", -2), stage.arguments.get("element_bytes")
         first_step = _first_step_at(journal)
-        growth = growth_in_training(journal, first_step, LEAST_S) if first_step else None
+        growth = growth_in_training(journal, first_step, MIN_S) if first_step else None
         if growth is None:
             continue
         left = room(growth.hosts[0])
@@ -226,7 +226,7 @@ def _from_cache(
 def _made_anew(journal: Journal) -> FunctionTraced | None:
     """A function that is made anew in the loop: each has its own traces."""
     last = {(event.function, event.where): event for event in journal.of(FunctionTraced)}
-    many = [event for event in last.values() if event.objects >= LEAST_MADE_ANEW and event.why == "made anew"]
+    many = [event for event in last.values() if event.objects >= MIN_MADE_ANEW and event.why == "made anew"]
     return max(many, key=lambda event: event.objects, default=None)
 
 
@@ -240,7 +240,7 @@ def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str 
         place,
         [
             Evidence(
-                f"{traced.objects:,} functions were made from the same lines and traced", traced.objects, LEAST_MADE_ANEW, events
+                f"{traced.objects:,} functions were made from the same lines and traced", traced.objects, MIN_MADE_ANEW, events
             )
         ],
         (f"make {name} once, outside the loop, and call it there",),
@@ -249,7 +249,7 @@ def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str 
 
 
 def _is_retraced(journal: Journal) -> bool:
-    return any(event.count >= LEAST_MADE_ANEW and event.count * 3 >= event.calls for event in journal.of(FunctionTraced))
+    return any(event.count >= MIN_MADE_ANEW and event.count * 3 >= event.calls for event in journal.of(FunctionTraced))
 
 
 def _first_step_at(journal: Journal) -> float:

@@ -39,7 +39,7 @@ EXPLAINS = (
     "learning_rate_too_low",
     "batch_constant",
 )
-LEAST_LOOKED_AT = 1000  # numbers: fewer may be the same by chance, or be a flag
+MIN_LOOKED_AT = 1000  # numbers: fewer may be the same by chance, or be a flag
 
 
 def examine(journal: Journal) -> Verdict:
@@ -49,7 +49,7 @@ def examine(journal: Journal) -> Verdict:
     inputs = [each for each in fed(run, "x") if each.least is not None]
     if not inputs:
         return Unknown("a look at the inputs", "")
-    if any(each.least != each.most for each in inputs) or _looked_at(inputs) < LEAST_LOOKED_AT:
+    if any(each.least != each.most for each in inputs) or _looked_at(inputs) < MIN_LOOKED_AT:
         return Clear("the inputs differ")
     bad = trouble(run)
     if bad is None or bad.kind == "not finite":

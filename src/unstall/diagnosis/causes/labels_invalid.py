@@ -39,7 +39,7 @@ from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("loss_not_finite", "loss_not_falling", "weights_frozen")
 TOLERANCE = 1e-3  # of a label's range
-MOST_CLASSES = 1000  # whole numbers up to here are taken for classes
+MAX_CLASSES = 1000  # whole numbers up to here are taken for classes
 PROPER_BOXES = 0.8  # so many of the boxes must be proper, for four numbers to be taken for corners
 _CRASHES = (
     (r"label value of (-?\d+) which is outside the valid range of \[0, (\d+)\)", "class {0} has no output: there are {1}"),
@@ -190,7 +190,7 @@ def _not_shares(run: Course, labels: Fed, output: dict[str, Any]) -> Found | Non
     least, most = labels.least, labels.most
     if least is None or most is None or (least >= -TOLERANCE and most <= 1 + TOLERANCE):
         return None
-    several = labels.whole and len(labels.lowest) > 2 and output.get("units") == 1 and least >= 0 and most < MOST_CLASSES
+    several = labels.whole and len(labels.lowest) > 2 and output.get("units") == 1 and least >= 0 and most < MAX_CLASSES
     if several:
         return None  # class numbers given to a loss for two classes: that is the loss, not the labels
     return _found(

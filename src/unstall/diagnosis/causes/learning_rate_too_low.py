@@ -25,7 +25,7 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 
 from __future__ import annotations
 
-from unstall.diagnosis.learning_curve import LEAST_READINGS, LEAST_SECONDS, USUAL, Course, nothing_moves, told, watched_course
+from unstall.diagnosis.learning_curve import MIN_READINGS, MIN_SECONDS, USUAL, Course, nothing_moves, told, watched_course
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -33,9 +33,9 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("loss_not_falling",)
 OF_USUAL = 0.001  # of the rate one usually starts with
-LEAST_STEPS = 1000
+MIN_STEPS = 1000
 TRAVEL = 0.01  # of the weights' size, over all steps of the run
-LEAST_FALL = 0.02  # of the loss: a fall by more shows that it learns
+MIN_FALL = 0.02  # of the loss: a fall by more shows that it learns
 WOULD_MOVE = 1e-4  # of the weights' size, in one step at a usual rate: else the gradients are what is small
 OF_START = 1e-6  # of the rate that it began with: below, a step is less than a float32 can hold beside the weight
 UNMOVED_STEPS = 300  # in which no weight has changed by one bit; a schedule that ends at 0 ends there, too
@@ -48,7 +48,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.rates:
         return Unknown("the learning rate, or samples of the weights", "")
-    if run.steps < LEAST_STEPS or run.seconds < LEAST_SECONDS or len(run.late) < LEAST_READINGS or len(run.samples) < 2:
+    if run.steps < MIN_STEPS or run.seconds < MIN_SECONDS or len(run.late) < MIN_READINGS or len(run.samples) < 2:
         return Clear("too early to tell")
     usual = USUAL.get(run.optimizer)
     rate = run.rates[-1]
@@ -59,7 +59,7 @@ def examine(journal: Journal) -> Verdict:
     if _has_sunk(run, rate):
         return _sunk(run, rate)
     left = run.fallen_to()
-    if left is None or left < 1 - LEAST_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
+    if left is None or left < 1 - MIN_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
         return Clear("the loss has fallen, or is low already")
     moved = _moves(run)
     if moved is None:

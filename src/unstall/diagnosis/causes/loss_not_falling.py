@@ -32,13 +32,13 @@ from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found,
 from unstall.journal.events import LoopSeen, StepsEnded
 from unstall.journal.reader import Journal
 
-LEAST_STEPS = 2000
-LEAST_EPOCHS = 4
-LEAST_SECONDS = 18.0
-LEAST_READINGS = 12  # groups of steps with a loss
+MIN_STEPS = 2000
+MIN_EPOCHS = 4
+MIN_SECONDS = 18.0
+MIN_READINGS = 12  # groups of steps with a loss
 BEST = 0.994  # a loss that has come below this share of the guessing level is better than guessing
 WORST = 1.06  # a loss above this share is worse than guessing: something else is wrong
-LEAST_TREND = 0.004  # a fall by this share of the level from the first half to the second is a fall
+MIN_TREND = 0.004  # a fall by this share of the level from the first half to the second is a fall
 
 
 def examine(journal: Journal) -> Verdict:
@@ -56,10 +56,10 @@ def examine(journal: Journal) -> Verdict:
     readings = [group for group in groups if group.loss is not None and group.first > 0]
     seconds = groups[-1].at - fit.at
     if (
-        steps_done(groups) < LEAST_STEPS
-        or seconds < LEAST_SECONDS
-        or len(readings) < LEAST_READINGS
-        or groups[-1].epoch + 1 < LEAST_EPOCHS
+        steps_done(groups) < MIN_STEPS
+        or seconds < MIN_SECONDS
+        or len(readings) < MIN_READINGS
+        or groups[-1].epoch + 1 < MIN_EPOCHS
     ):
         return Clear("too early to tell")
     changed = [sample for sample in facts(journal, "weights", fit.at) if sample.facts["changed"]]
@@ -77,7 +77,7 @@ def examine(journal: Journal) -> Verdict:
 def _falls(losses: list[float], level: float) -> bool:
     """Whether the second half lies below the first by more than a trifle: what is learned by heart is no more than that."""
     middle = len(losses) // 2
-    return mean(losses[:middle]) - mean(losses[middle:]) > LEAST_TREND * level
+    return mean(losses[:middle]) - mean(losses[middle:]) > MIN_TREND * level
 
 
 def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, changed: LoopSeen) -> Found:
@@ -89,7 +89,7 @@ def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, cha
         summary=f"The loss does not fall: {stands}. The labels seem to say nothing about the inputs.",
         evidence=(
             Evidence(f"the loss is {loss:.4g}; guessing gives {guess:.4g} ({source})", loss, guess, (level, late[-1])),
-            Evidence(f"no trend over {late[-1].last - late[0].first + 1:,} of {steps:,} steps", steps, LEAST_STEPS, tuple(late)),
+            Evidence(f"no trend over {late[-1].last - late[0].first + 1:,} of {steps:,} steps", steps, MIN_STEPS, tuple(late)),
             Evidence("the weights do change", None, None, (changed,)),
         ),
         do=(

@@ -48,7 +48,7 @@ EXPLAINS = (
     "weights_frozen",
 )
 OUT_OF_REACH = 0.5  # targets further than this outside of what the last layer can give
-MOST_CLASSES = 1000  # whole numbers up to here are taken for classes
+MAX_CLASSES = 1000  # whole numbers up to here are taken for classes
 _ENTROPIES = {
     "binarycrossentropy": "binary cross-entropy",
     "binaryfocalcrossentropy": "binary focal cross-entropy",
@@ -224,7 +224,7 @@ def _of_the_other_kind(output: Facts, loss: Facts) -> Said | None:
 def _against_labels(output: Facts, loss: Facts, labels: Fed | None) -> Said | None:
     if labels is None or labels.least is None or labels.most is None:
         return None
-    classes = bool(labels.whole) and labels.least >= 0 and labels.most < MOST_CLASSES
+    classes = bool(labels.whole) and labels.least >= 0 and labels.most < MAX_CLASSES
     return (
         _one_against_many(output, loss, labels, classes)
         or _many_classes(output, loss, labels.most, classes and len(labels.lowest) > 2)

@@ -32,7 +32,7 @@ from unstall.journal.reader import Journal
 
 LONG_FILL_S = 35.0  # a buffer that is full sooner is worth its time
 SEEN_FOR_S = 12.0  # before its speed is believed
-LEAST_SHARE = 0.25  # of the time since, once training runs: below, the wait has been made up for
+MIN_SHARE = 0.25  # of the time since, once training runs: below, the wait has been made up for
 STILL_FILLING_S = 45.0  # the last measurement is not older than this
 
 
@@ -66,7 +66,7 @@ def examine(journal: Journal) -> Verdict:
     if now is not None:
         return _found(now, long)
     spent, elapsed = sum(fill.seconds for fill in long), journal.now - long[0].began
-    if spent < LEAST_SHARE * elapsed:
+    if spent < MIN_SHARE * elapsed:
         return Clear(f"filling took {spent:.0f} of {elapsed:.0f} s")
     return _found(max(long, key=lambda fill: fill.seconds), long)
 

@@ -39,7 +39,7 @@ EXPLAINS = (
 GROWN_SHARE = 0.1  # of the memory that was free: so much must have been filled before anything is said
 SURE_SHARE = 0.5  # after so much of it there is no doubt
 NEARLY_ALL = 0.6  # a buffer that takes so much of the free memory is to blame if the program is killed while it fills
-LEAST_ELEMENTS = 16
+MIN_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def examine(journal: Journal) -> Verdict:
 def _filling(journal: Journal, stage: PipelineBuilt) -> Filling | None:
     """The stage while it fills: no training step has ended since it was made."""
     kept = _kept(stage)
-    if kept < LEAST_ELEMENTS or any(steps.at > stage.at for steps in journal.of(StepsEnded) if steps.phase == "train"):
+    if kept < MIN_ELEMENTS or any(steps.at > stage.at for steps in journal.of(StepsEnded) if steps.phase == "train"):
         return None
     hosts = journal.of(HostSampled)
     before = next((host for host in reversed(hosts) if host.at <= stage.at), hosts[0])

@@ -40,8 +40,8 @@ EXPLAINS = (
     "generator_blocked",
 )
 LOOKED_AT_S = 15.0
-LEAST_S = 10.0  # of samples, before anything is said
-MOST_SHARE = 0.7  # of the samples that must show it
+MIN_S = 10.0  # of samples, before anything is said
+MAX_SHARE = 0.7  # of the samples that must show it
 SWAPPED_IN_BYTES_S = 4 << 20
 SLOW_DISK_BYTES_S = 512 << 10  # enough where threads are seen waiting for the disk as well
 WAITING_SHARE = 0.3
@@ -54,12 +54,12 @@ def examine(journal: Journal) -> Verdict:
     if not hosts:
         return Unknown("samples of the host's memory")
     recent = [host for host in hosts if host.at > hosts[-1].at - LOOKED_AT_S]
-    if recent[-1].at - recent[0].at < LEAST_S:
+    if recent[-1].at - recent[0].at < MIN_S:
         return Clear("nothing has been swapped for long enough")
     waiting = sum(host.io_wait_threads > 0 for host in recent) / len(recent)
     needed = SLOW_DISK_BYTES_S if waiting >= WAITING_SHARE else SWAPPED_IN_BYTES_S
     swapping = [host for host in recent if _swaps(host, needed)]
-    if len(swapping) < MOST_SHARE * len(recent):
+    if len(swapping) < MAX_SHARE * len(recent):
         return Clear("memory that lies in swap space, if any, is not needed")
     return _found(journal, swapping, len(recent), waiting)
 

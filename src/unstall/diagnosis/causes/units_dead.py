@@ -35,9 +35,9 @@ from unstall.journal.reader import Journal
 
 EXPLAINS = ("loss_not_falling", "weights_frozen", "gradients_vanishing", "gradients_disconnected")
 DEAD = 0.9  # of a layer's units
-LEAST_WINDOW = 100  # steps without a change
-LEAST_WINDOWS = 2
-LEAST_UNITS = 4
+MIN_WINDOW = 100  # steps without a change
+MIN_WINDOWS = 2
+MIN_UNITS = 4
 _DYING = ("relu", "relu6")
 
 
@@ -45,15 +45,15 @@ def examine(journal: Journal) -> Verdict:
     run = watched_course(journal)
     if not isinstance(run, Course):
         return run
-    windows = [sample for sample in run.samples if sample.facts["window"] >= LEAST_WINDOW]
+    windows = [sample for sample in run.samples if sample.facts["window"] >= MIN_WINDOW]
     if not run.samples or not run.model.get("layers"):
         return Unknown("samples of the weights of a model that Keras knows", "")
-    if len(windows) < LEAST_WINDOWS:
+    if len(windows) < MIN_WINDOWS:
         return Clear("too early to tell")
     bad = trouble(run)
     if bad is None or bad.kind == "not finite":
         return Clear("the loss does not show it")
-    dead = _dead(run, windows[-LEAST_WINDOWS:])
+    dead = _dead(run, windows[-MIN_WINDOWS:])
     if not dead or not _others_move(windows[-1], dead):
         return Clear("units learn, or nothing at all changes")
     return _found(run, bad, windows, dead)
@@ -65,7 +65,7 @@ def _dead(run: Course, windows: list[WeightsSampled]) -> list[dict[str, Any]]:
     found = []
     for weight in run.kernels(windows[-1]):
         same = [each for window in windows for each in window.facts["weights"] if each["name"] == weight["name"]]
-        still = all(each.get("still", 0) >= DEAD * each.get("units", 1) and each.get("units", 0) >= LEAST_UNITS for each in same)
+        still = all(each.get("still", 0) >= DEAD * each.get("units", 1) and each.get("units", 0) >= MIN_UNITS for each in same)
         if still and len(same) == len(windows) and any(name in weight["name"].split("/") for name in dying):
             found.append(weight)
     return found
@@ -81,7 +81,7 @@ def _others_move(window: WeightsSampled, dead: list[dict[str, Any]]) -> bool:
 def _found(run: Course, bad: Trouble, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
     count = sum(weight["still"] for weight in dead)
     units = sum(weight["units"] for weight in dead)
-    steps = sum(window.facts["window"] for window in windows[-LEAST_WINDOWS:])
+    steps = sum(window.facts["window"] for window in windows[-MIN_WINDOWS:])
     layers = listed([short_name(weight).split("/")[0] for weight in dead])
     all_of = "All" if count == units else f"{count} of"
     return Found(
@@ -89,7 +89,7 @@ def _found(run: Course, bad: Trouble, windows: list[WeightsSampled], dead: list[
         summary=f"{all_of} {units} units of {layers} are dead: no weight into them changed in {steps:,} steps; {in_words(bad)}.",
         evidence=(
             Evidence(f"the weights into {count} of {units} units of {layers} have not changed by one bit in {steps:,} steps",
-                     count / units, DEAD, tuple(windows[-LEAST_WINDOWS:])),
+                     count / units, DEAD, tuple(windows[-MIN_WINDOWS:])),
             Evidence("other weights of the model do change", None, None, (windows[-1],)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),

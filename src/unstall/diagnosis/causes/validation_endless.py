@@ -33,10 +33,10 @@ from unstall.journal.stack_frames import program_folder
 
 SEEN_FOR_S = 5.0  # of a validation without end
 PASSES = 6.0  # so many passes over the validation data nobody wants; samples for steps gives as many as the batch has samples
-LEAST_TOTAL_S = 25.0  # a validation that is over sooner harms nobody
+MIN_TOTAL_S = 25.0  # a validation that is over sooner harms nobody
 TIMES_AN_EPOCH = 10.0  # where the length of a pass is not known: so many times the training before it …
-LEAST_UNKNOWN_TOTAL_S = 120.0  # … and at least so long
-LEAST_PROGRESS_S = 8.0  # before its speed is believed
+MIN_UNKNOWN_TOTAL_S = 120.0  # … and at least so long
+MIN_PROGRESS_S = 8.0  # before its speed is believed
 NO_END = -1
 
 
@@ -69,7 +69,7 @@ class Validation:
         """What all of its steps take at its present speed."""
         if self.is_over:
             return self.seconds
-        if self.wanted is None or not self.steps or self.seconds < LEAST_PROGRESS_S:
+        if self.wanted is None or not self.steps or self.seconds < MIN_PROGRESS_S:
             return None
         return self.seconds * max(1.0, self.wanted / self.steps)
 
@@ -143,7 +143,7 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
 
 def _in_own_loop(validation: Validation, passes: float) -> Verdict:
     """It may be left by a `break`: so it has to have gone over its data more often than anybody wants."""
-    if passes < PASSES or validation.seconds < LEAST_TOTAL_S:
+    if passes < PASSES or validation.seconds < MIN_TOTAL_S:
         return Clear("the loop over the validation's data may yet be left")
     return Found(
         certainty=Certainty.LIKELY,
@@ -166,7 +166,7 @@ def _in_own_loop(validation: Validation, passes: float) -> Verdict:
 
 def _with_steps(journal: Journal, validation: Validation, wanted: int) -> Verdict:
     total = validation.total_s
-    if total is None or total < LEAST_TOTAL_S:
+    if total is None or total < MIN_TOTAL_S:
         return Clear("the validation has an end that is near")
     per_pass = validation.source.arguments.get("batches_per_pass")
     if isinstance(per_pass, int) and per_pass > 0:
@@ -176,7 +176,7 @@ def _with_steps(journal: Journal, validation: Validation, wanted: int) -> Verdic
         evidence = Evidence(claim, wanted / per_pass, PASSES, (validation.source,))
         return _too_many(validation, wanted, total, evidence, per_pass, Certainty.CERTAIN)
     epoch = _training_s(journal, validation)
-    if epoch is None or total < TIMES_AN_EPOCH * epoch or total < LEAST_UNKNOWN_TOTAL_S:
+    if epoch is None or total < TIMES_AN_EPOCH * epoch or total < MIN_UNKNOWN_TOTAL_S:
         return Clear("the validation is not out of proportion to the training")
     claim = f"it will take {_time(total)}; the training of the epoch before it took {_time(epoch)}"
     groups = tuple(validation.groups[-3:]) or (validation.began,)

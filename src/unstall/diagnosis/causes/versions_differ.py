@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.workers.members import Crew, Member, listed, named, program_of
+from unstall.diagnosis.workers.members import Member, RunGroup, listed, named, program_of
 from unstall.journal.events import Event, MembershipSeen, ProgramStarted, SourcesCopied, VersionsRead
 from unstall.journal.reader import Journal
 
@@ -39,7 +39,7 @@ FRAMEWORKS = (
     "tensorflow", "keras", "tf-keras", "tf_keras", "jax", "jaxlib", "torch", "numpy", "ml_dtypes", "ml-dtypes", "horovod",
     "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-cuda12-pjrt", "jax-cuda13-pjrt", "nvidia-nccl-cu12", "nvidia-nccl-cu13",
 )  # what all must have alike  # fmt: skip
-MOST_TOLD = 6
+MAX_TOLD = 6
 
 _DO = ("give all workers the same image and the same checkout, and start all of them again",)
 
@@ -50,7 +50,7 @@ def examine(journal: Journal) -> Verdict:
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     alike = Counter(program_of(member) for member in crew.members).most_common(1)[0][0]
     members = [member for member in crew.members if program_of(member) == alike]
     if sum(bool(member.sources or member.versions) for member in members) < 2:
@@ -107,7 +107,7 @@ def _found(members: list[Member], sources: list[Difference], versions: list[Diff
             Evidence(_said(f"the {name} of the cards", values), name, None, _events(values, VersionsRead))
             for name, values in drivers
         ),
-    ][:MOST_TOLD]
+    ][:MAX_TOLD]
     parts = []
     if sources:
         parts.append(

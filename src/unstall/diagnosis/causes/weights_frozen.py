@@ -34,9 +34,9 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
 EXPLAINS = ("loss_not_falling", "learning_rate_too_low", "gradients_vanishing")
-LEAST_STEPS = 50  # without a change, where it is seen why
-LEAST_STEPS_UNEXPLAINED = 500  # without a change, where it is not
-LEAST_SAMPLES = 2
+MIN_STEPS = 50  # without a change, where it is seen why
+MIN_STEPS_UNEXPLAINED = 500  # without a change, where it is not
+MIN_SAMPLES = 2
 _OTHER_VARIABLES = "This optimizer can only be called for the variables it was originally built with"
 
 
@@ -57,7 +57,7 @@ def examine(journal: Journal) -> Verdict:
     samples = facts(journal, "weights", fit.at)
     if any(sample.facts["changed"] for sample in samples):
         return Clear("the weights change")
-    if len(samples) < LEAST_SAMPLES:
+    if len(samples) < MIN_SAMPLES:
         return Clear("too early to tell")
     losses = [group.loss for group in groups if group.loss is not None]
     if losses and losses[-1] == 0:
@@ -65,9 +65,9 @@ def examine(journal: Journal) -> Verdict:
     last = samples[-1]
     reason = _reason(journal, last.facts)
     steps = min(last.facts["step"], steps_done(groups))
-    if reason is not None and steps >= LEAST_STEPS:
+    if reason is not None and steps >= MIN_STEPS:
         return _found(journal, last, steps, Certainty.CERTAIN, *reason)
-    if reason is None and losses and last.facts["applied"] and steps >= LEAST_STEPS_UNEXPLAINED:
+    if reason is None and losses and last.facts["applied"] and steps >= MIN_STEPS_UNEXPLAINED:
         said = "no reason was seen: the gradients may be exactly zero"
         return _found(
             journal, last, steps, Certainty.LIKELY, said, None, ("look at the gradients: print their norms for one step",)
@@ -151,7 +151,7 @@ def _found(
         certainty=certainty,
         summary=f"No weight that was looked at has changed: {why}.",
         evidence=(
-            Evidence(f"{listed(names)}: not one bit has changed in {steps:,} steps", steps, LEAST_STEPS, (last,)),
+            Evidence(f"{listed(names)}: not one bit has changed in {steps:,} steps", steps, MIN_STEPS, (last,)),
             Evidence(why, last.facts["learning_rate"], None, (last,)),
         ),
         do=do,

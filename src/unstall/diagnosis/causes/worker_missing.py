@@ -34,7 +34,7 @@ from unstall.diagnosis.stalls import Stall, Still, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
 from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of, silent_s
-from unstall.diagnosis.workers.members import Crew, Member, named, numbered
+from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, user_frames, where
@@ -132,7 +132,7 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
 # --- of several workers ---
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     placed = places_of(crew)
     return _left(crew, placed) or _fallen_silent(crew, placed) or _not_come(crew, placed)
 
@@ -141,7 +141,7 @@ def _is_about_others(member: Member) -> bool:
     return any(event.fatal and _ERRORS.search(event.message) for event in member.journal.of(ErrorRaised))
 
 
-def _left(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
+def _left(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     """Who failed or was killed by itself, while others wait for it or ended of that."""
     held = [(m, p) for m, p in placed if p.waits or (p.doing is Doing.LEFT and _is_about_others(m))]
     gone = [(m, p) for m, p in placed if p.doing is Doing.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
@@ -164,7 +164,7 @@ def _asked_at(member: Member) -> float:
     return sent.at if sent is not None else by_us if by_us is not None else float("nan")
 
 
-def _fallen_silent(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | None:
+def _fallen_silent(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     held = [(member, place) for member, place in placed if place.waits]
     quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and silent_s(crew, m) >= SILENT_S]
     if not held or not quiet:
@@ -175,7 +175,7 @@ def _fallen_silent(crew: Crew, placed: list[tuple[Member, Place]]) -> Found | No
     return _found_crew(crew, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
 
 
-def _not_come(crew: Crew, placed: list[tuple[Member, Place]]) -> Verdict:
+def _not_come(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Verdict:
     held = [(member, place) for member, place in placed if place.doing is Doing.JOINS]
     if not held:
         return _of_each(crew, "no worker waits for another to come")
@@ -197,7 +197,7 @@ def _not_come(crew: Crew, placed: list[tuple[Member, Place]]) -> Verdict:
     return _found_crew(crew, [], words, held[0][1], held, Certainty.LIKELY)
 
 
-def _of_each(crew: Crew, why: str) -> Verdict:
+def _of_each(crew: RunGroup, why: str) -> Verdict:
     """Unknown where a worker stands still and nobody could see where."""
     single = [examine(member.journal) for member in crew.members]
     return next((verdict for verdict in single if isinstance(verdict, Unknown)), Clear(why))
@@ -214,7 +214,7 @@ def _are(held: list[tuple[Member, Place]]) -> str:
 
 
 def _found_crew(
-    crew: Crew, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
+    crew: RunGroup, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
 ) -> Found:
     waits = ", ".join(f"{member.name} {waiting.words}" for member, waiting in held[:3])
     evidence = [Evidence(words, place.where, None, place.events)] if missing else []

@@ -37,14 +37,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.workers.members import Crew
+from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.step_times import Before, Pace, own_of, pace_of, stopped_share
 from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 
 SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more than this share
-LEAST_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
-LEAST_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
+MIN_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
+MIN_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
 TIMES_OTHERS = 2.0  # so many times the own time of the others
 SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective operation
 MOSTLY = 0.6  # of the looks at each of the others, at least
@@ -58,7 +58,7 @@ HINDERED_ALIKE = 0.4  # of that, at most, the others are: else all their machine
 EXPLAINS_SHARE = 0.6  # of what a step takes longer than before, that a worker's own input must take longer to be the cause alone
 
 SLOWS = "slows"  # as the supervisor calls it
-MOST_FRAMES = 4  # of a stack, in a sentence
+MAX_FRAMES = 4  # of a stack, in a sentence
 _DO_INPUT = "give this worker the input that the others have: its disk, its threads, its cores"
 
 
@@ -86,7 +86,7 @@ def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
     """What the supervisor of several workers has found among them, by the rule below."""
     if any(event.worker == told.worker for event in journal.since(WorkerRecovered, told.at)):
         return Clear(f"worker {told.worker} was slow, and is so no more")
-    claims = [*told.evidence, *([f"it was at {' < '.join(told.stack[:MOST_FRAMES])}"] if told.stack else [])]
+    claims = [*told.evidence, *([f"it was at {' < '.join(told.stack[:MAX_FRAMES])}"] if told.stack else [])]
     certainty = next((each for each in Certainty if each.word == told.certainty), Certainty.LIKELY)
     return Found(
         certainty,
@@ -98,7 +98,7 @@ def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
     )
 
 
-def examine_crew(crew: Crew) -> Verdict:
+def examine_workers(crew: RunGroup) -> Verdict:
     paces = [pace for member in crew.members if (pace := pace_of(member)) is not None]
     if not paces or len(paces) < len(crew.members):
         return Unknown("enough steps of every worker")
@@ -121,7 +121,7 @@ def examine_crew(crew: Crew) -> Verdict:
     return _found(crew, slow, usual)
 
 
-def _examine_one(crew: Crew, pace: Pace) -> Verdict:
+def _examine_one(crew: RunGroup, pace: Pace) -> Verdict:
     """The others are on other machines: of this one it can be said whether what has changed for it is why steps are longer."""
     if pace.before is None:
         return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
@@ -176,7 +176,7 @@ def _by_longer_input(pace: Pace, before: Before) -> _Slow | None:
     if pace.input_s is None or before.input_s is None:
         return None
     more = pace.input_s - before.input_s
-    if more < max(EXPLAINS_SHARE * (pace.step_s - before.step_s), LEAST_MORE_S):
+    if more < max(EXPLAINS_SHARE * (pace.step_s - before.step_s), MIN_MORE_S):
         return None
     why = f"its input takes {_ms(pace.input_s)} a step, before {_ms(before.input_s)}"
     claim = f"{pace.member.name} spends {_ms(pace.input_s)} a step on its input"
@@ -211,7 +211,7 @@ def _most(paces: list[Pace], own: Callable[[Pace], float]) -> tuple[Pace, float]
 
 
 def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
-    return own_s - usual_s >= max(LEAST_SHARE * step_s, LEAST_MORE_S) and own_s >= TIMES_OTHERS * usual_s
+    return own_s - usual_s >= max(MIN_SHARE * step_s, MIN_MORE_S) and own_s >= TIMES_OTHERS * usual_s
 
 
 def _slow_by(
@@ -310,7 +310,7 @@ def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
     return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in told if events]
 
 
-def _found(crew: Crew, slow: _Slow, step_s: float) -> Found:
+def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
     member = slow.pace.member
     host = f" ({member.host})" if member.host else ""
     times = ""
@@ -329,7 +329,7 @@ def _found(crew: Crew, slow: _Slow, step_s: float) -> Found:
     )
 
 
-def _count(crew: Crew) -> str:
+def _count(crew: RunGroup) -> str:
     return f"{crew.of - 1:,} workers" if crew.of > 2 else "worker"
 
 

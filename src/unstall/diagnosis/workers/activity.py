@@ -11,7 +11,7 @@ from unstall.diagnosis.stalls import Stall, Still, current_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.workers import cluster
 from unstall.diagnosis.workers.clock_offset import offset
-from unstall.diagnosis.workers.members import Crew, Member
+from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import (
     ErrorRaised,
     Event,
@@ -61,11 +61,11 @@ class Place:
         return self.doing in WAITS
 
 
-def places_of(crew: Crew) -> list[tuple[Member, Place]]:
+def places_of(crew: RunGroup) -> list[tuple[Member, Place]]:
     return [(member, place_of(member)) for member in crew.members]
 
 
-def silent_s(crew: Crew, member: Member) -> float:
+def silent_s(crew: RunGroup, member: Member) -> float:
     """For how long it has told nothing, while another of them did. A clock that is ahead or behind is allowed for."""
     others = [(other, offset(member.journal, other.journal)) for other in crew.others(member)]
     ends = [other.journal.now - (known.seconds if known and known.is_locked else 0.0) for other, known in others]

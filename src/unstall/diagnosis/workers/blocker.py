@@ -135,7 +135,7 @@ def _blame(end: End) -> tuple[int, float, int]:
 
 SILENT_S = 10.0  # the watcher of a program that stands still, and of one that moves, writes more often
 LOOKED_AT_S = 12.0  # after so long in a stall a watcher has taken the stacks and said what it knows
-MOST_SHARE = 0.5  # of the workers, that can hold the rest: if more look like it, nothing can be said
+MAX_SHARE = 0.5  # of the workers, that can hold the rest: if more look like it, nothing can be said
 FEW_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
 
 
@@ -161,8 +161,8 @@ def who_holds(workers: Sequence[Sighting], now: float) -> Holding | None:
         return None
     few = max(1.0, FEW_SHARE * len(workers))
     ways = (
-        (_gone(workers), MOST_SHARE * len(workers)),
-        (_elsewhere(stalled), MOST_SHARE * len(workers)),
+        (_gone(workers), MAX_SHARE * len(workers)),
+        (_elsewhere(stalled), MAX_SHARE * len(workers)),
         (_silent(going, now), few),
         (_still(stalled), few),
         (_behind(stalled), few),

@@ -16,9 +16,9 @@ from statistics import median
 from unstall.journal.events import Event, StepsEnded, WorkerJoined
 from unstall.journal.reader import Journal
 
-LEAST_STEPS = 12  # that both have told
+MIN_STEPS = 12  # that both have told
 GAP_S = 60.0  # between two ends that are told; within a longer one nothing can be said of the steps between
-LEAST_WANDERING_S = 0.01  # of the pace: one that is more even than that cannot show whether two are disturbed alike
+MIN_WANDERING_S = 0.01  # of the pace: one that is more even than that cannot show whether two are disturbed alike
 LOCKED_SHARE = 0.2  # of that wandering, within which the difference of two workers in lock-step spreads
 
 
@@ -56,7 +56,7 @@ def _when_they_met(one: Journal, other: Journal) -> Offset | None:
 
 
 def _compared(first: list[StepsEnded], pairs: list[tuple[StepsEnded, float]]) -> Offset | None:
-    if len(pairs) < LEAST_STEPS:
+    if len(pairs) < MIN_STEPS:
         return None
     differences = [event.at - at for event, at in pairs]
     middle = median(differences)
@@ -65,7 +65,7 @@ def _compared(first: list[StepsEnded], pairs: list[tuple[StepsEnded, float]]) ->
     step_s = median(event.seconds / max(1, event.last - event.first + 1) for event, _ in pairs)
     newest = pairs[-1][0]
     near = min(first, key=lambda event: abs(event.last - newest.last))
-    is_locked = wandering >= LEAST_WANDERING_S and spread <= LOCKED_SHARE * wandering
+    is_locked = wandering >= MIN_WANDERING_S and spread <= LOCKED_SHARE * wandering
     return Offset(middle, max(spread, step_s), len(pairs), (near, newest), is_locked)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from unstall.base.errors import BucketFailed
+from unstall.base.errors import BucketError
 from unstall.diagnosis.workers.activity import Doing, place_of
 from unstall.diagnosis.workers.blocker import Holder, Holding, who_holds
-from unstall.diagnosis.workers.members import Crew
+from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import members_of
 from unstall.diagnosis.workers.snapshot import KINDS, Sighting
 from unstall.journal.events import Event
@@ -140,23 +140,23 @@ class Roster:
 
 
 READ_WHOLE_UP_TO = 40
-MOST_HOLDERS, MOST_WAITING = 8, 8
+MAX_HOLDERS, MAX_WAITING = 8, 8
 LOOKED_AT = frozenset({"elsewhere", "still"})  # kinds of holders that stacks can confirm
 
 
-def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> Crew:
+def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> RunGroup:
     """The crew with a few of its members read; of the rest it is known that they are there."""
-    holders = [holder.sighting for holder in holding.holders[:MOST_HOLDERS]] if holding else []
+    holders = [holder.sighting for holder in holding.holders[:MAX_HOLDERS]] if holding else []
     rest = [sighting for sighting in crew if all(sighting is not each for each in holders)]
     stalled = sorted(rest, key=lambda sighting: (sighting.stall is None, sighting.worker or 0))
-    chosen = sorted([*holders, *stalled[:MOST_WAITING]], key=lambda sighting: sighting.worker or 0)
+    chosen = sorted([*holders, *stalled[:MAX_WAITING]], key=lambda sighting: sighting.worker or 0)
     members = [member for sighting in chosen for member in members_of(RunFolder(folder / sighting.run))]
-    return Crew(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
+    return RunGroup(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
 
 
 def looked_at(holding: Holding, folder: Path) -> Holding | None:
     """What is left of it when the stacks of those that are said to stand elsewhere have been read; None: nothing."""
-    kept = [holder for holder in holding.holders[:MOST_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
+    kept = [holder for holder in holding.holders[:MAX_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
     return replace(holding, holders=tuple(kept)) if kept else None
 
 
@@ -166,7 +166,7 @@ def _stands(holder: Holder, folder: Path) -> bool:
     return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
 
 
-def crews_of_many(folder: Path) -> tuple[list[Crew], list[str]]:
+def crews_of_many(folder: Path) -> tuple[list[RunGroup], list[str]]:
     """As they are now, and the names of the runs that belong to none. A crew that is not large is read whole. Silence is judged
     by when the files were written, as this is the first look at them."""
     roster = Roster(folder)
@@ -183,9 +183,9 @@ def crews_of_many(folder: Path) -> tuple[list[Crew], list[str]]:
     return crews, sorted(sighting.run for sighting in roster.sightings if sighting.run not in together and sighting.last_at)
 
 
-def _whole(group: Sequence[Sighting], folder: Path) -> Crew:
+def _whole(group: Sequence[Sighting], folder: Path) -> RunGroup:
     ordered = sorted(group, key=lambda sighting: sighting.worker or 0)
-    return Crew(tuple(member for sighting in ordered for member in members_of(RunFolder(folder / sighting.run))))
+    return RunGroup(tuple(member for sighting in ordered for member in members_of(RunFolder(folder / sighting.run))))
 
 
 def _written_at(run: Path) -> float:
@@ -197,7 +197,7 @@ def _written_at(run: Path) -> float:
 
 LOOK_EVERY_S = 1.0
 
-Tell = Callable[[Crew, Holding], None]  # called when somebody new holds the others
+Tell = Callable[[RunGroup, Holding], None]  # called when somebody new holds the others
 See = Callable[[Roster], None]  # called after each look
 
 
@@ -246,7 +246,7 @@ def follow_bucket(place: str, tell: Tell, see: See, say: Callable[[str], None]) 
             if not mirror.look() and not roster.sightings and not is_waiting:
                 say(f"no run lies in {place} yet: it is looked for again and again. Ctrl-C ends it.")
                 is_waiting = True
-        except BucketFailed as error:
+        except BucketError as error:
             if not is_away:
                 say(f"{error} It is tried again; until then nothing is said of the runs.")
             is_away = True

@@ -59,7 +59,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Crew:
+class RunGroup:
     members: tuple[Member, ...]  # in the order of their numbers
     seen: frozenset[int] = frozenset()  # numbers of further ones, which are there and were not read whole: very many
 
@@ -124,7 +124,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class Together:
-    crews: tuple[Crew, ...]
+    crews: tuple[RunGroup, ...]
     apart: tuple[Apart, ...]
 
 
@@ -138,7 +138,7 @@ def put_together(members: Iterable[Member]) -> Together:
         of_cluster = groups.setdefault((member.cluster, member.of), [])
         _join(of_cluster, member)
     found = _with_other_addresses([group for of_cluster in groups.values() for group in of_cluster])
-    crews = [Crew(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
+    crews = [RunGroup(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
     alone += [Apart(group[0], _why_alone(group[0])) for group in found if len(group) == 1]
     return Together(tuple(sorted(crews, key=lambda crew: crew.members[0].began_at)), tuple(alone))
 

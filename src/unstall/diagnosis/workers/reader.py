@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unstall.base.errors import NoSuchRun
+from unstall.base.errors import RunNotFoundError
 from unstall.base.progress import Progress
 from unstall.compare.record.store import record_of
 from unstall.diagnosis.workers.members import Member
@@ -47,7 +47,7 @@ def runs_inside(name: str) -> list[RunFolder]:
     inside = [RunFolder(path.resolve()) for path in _readable(folder) if any(path.glob(JOURNAL_FILES))]
     inside = inside or [RunFolder(path.resolve()) for path in worker_folders(RunFolder(folder), "workers/*")]
     if not inside:
-        raise NoSuchRun(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
+        raise RunNotFoundError(f"'{name}' holds no run: neither it nor a folder in it has a journal (events-*.jsonl).")
     return inside
 
 

@@ -16,11 +16,11 @@ from unstall.journal.stack_frames import main_thread, python_frames
 LOOK_BACK_S = 900.0  # for since when
 JUDGED_GROUPS = 20  # the newest groups of steps, as the journal tells them: twenty seconds, later a hundred
 SETTLED_AFTER = 8  # steps: the first are compiled, and told one by one
-LEAST_GROUPS = 10
+MIN_GROUPS = 10
 SAMPLES_S = 300.0  # stacks of a program that moves are taken seldom, so these are looked back at for longer
-LEAST_SAMPLES = 6
+MIN_SAMPLES = 6
 SLOWER = 1.5  # times as long as usual: then steps have become longer
-LEAST_SLOWER_GROUPS, LEAST_SLOWER_S = 3, 5.0  # for which they must have been so: a hiccup is none
+MIN_SLOWER_GROUPS, MIN_SLOWER_S = 3, 5.0  # for which they must have been so: a hiccup is none
 USUAL_SHARE = 0.25  # of the groups that are looked back at are shorter than what is usual: the longer ones may have lasted long
 
 
@@ -71,7 +71,7 @@ def pace_of(member: Member) -> Pace | None:
     """None where it has not told enough steps yet."""
     journal = member.journal
     groups = settled_groups(journal)
-    if len(groups) < LEAST_GROUPS:
+    if len(groups) < MIN_GROUPS:
         return None
     longer = longer_from(groups)
     newest = groups[-JUDGED_GROUPS:] if longer is None else groups[longer:][-JUDGED_GROUPS:]
@@ -83,7 +83,7 @@ def pace_of(member: Member) -> Pace | None:
         member=member,
         groups=tuple(groups),
         step_s=median(length_of(group) for group in newest),
-        input_s=_input(newest, LEAST_GROUPS if longer is None else LEAST_SLOWER_GROUPS),
+        input_s=_input(newest, MIN_GROUPS if longer is None else MIN_SLOWER_GROUPS),
         between_s=median((group.seconds - group.busy_s) / _count(group) for group in newest),
         cpu_share=_cpu_share(journal, hosts),
         queued_cores=median(host.queued_cores for host in hosts) if hosts else None,
@@ -102,14 +102,14 @@ def settled_groups(journal: Journal) -> list[StepsEnded]:
 
 def longer_from(groups: list[StepsEnded]) -> int | None:
     """From which of these on all steps are longer than usual, and have been so for a while; None: from none."""
-    if len(groups) < LEAST_GROUPS:
+    if len(groups) < MIN_GROUPS:
         return None
     usual = sorted(length_of(group) for group in groups)[int(USUAL_SHARE * len(groups))]
     first = len(groups)
     while first > 0 and length_of(groups[first - 1]) >= SLOWER * usual:
         first -= 1
     longer = groups[first:]
-    is_long_enough = len(longer) >= LEAST_SLOWER_GROUPS and sum(group.seconds for group in longer) >= LEAST_SLOWER_S
+    is_long_enough = len(longer) >= MIN_SLOWER_GROUPS and sum(group.seconds for group in longer) >= MIN_SLOWER_S
     return first if is_long_enough and first > 0 else None
 
 
@@ -125,7 +125,7 @@ def _count(group: StepsEnded) -> int:
 def _before(journal: Journal, groups: list[StepsEnded], longer: int) -> Before:
     earlier, since = groups[:longer], groups[longer].at - groups[longer].seconds
     hosts = [host for host in _hosts(journal, groups[0].at) if host.at <= since]
-    return Before(median(length_of(group) for group in earlier), _input(earlier, LEAST_SLOWER_GROUPS), tuple(hosts), since)
+    return Before(median(length_of(group) for group in earlier), _input(earlier, MIN_SLOWER_GROUPS), tuple(hosts), since)
 
 
 def _hosts(journal: Journal, since: float) -> list[HostSampled]:
@@ -160,7 +160,7 @@ def _cpu_share(journal: Journal, hosts: tuple[HostSampled, ...]) -> float | None
 
 def _collective_share(samples: tuple[StackSampled, ...]) -> float | None:
     threads = [thread for sample in samples if (thread := main_thread(sample)) is not None]
-    if len(threads) < LEAST_SAMPLES:
+    if len(threads) < MIN_SAMPLES:
         return None
     return sum(_is_with_others(thread) for thread in threads) / len(threads)
 

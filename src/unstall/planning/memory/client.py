@@ -18,7 +18,7 @@ from unstall.base.processes import kill_tree
 from unstall.planning.memory import plan_cache
 from unstall.planning.memory.messages import Answer, Question
 
-MOST_S = 1800.0  # for one answer; the largest detector is compiled in minutes
+MAX_S = 1800.0  # for one answer; the largest detector is compiled in minutes
 
 
 class NotAnswered(UnstallError):
@@ -65,7 +65,7 @@ class Asking:
             line = ""
         if line is None:
             self._end()
-            raise NotAnswered(f"The process that was to say what a step needs took longer than {MOST_S / 60:.0f} minutes.")
+            raise NotAnswered(f"The process that was to say what a step needs took longer than {MAX_S / 60:.0f} minutes.")
         if not line:
             raise self._failed()
         told = json.loads(line)
@@ -75,7 +75,7 @@ class Asking:
 
     def _comes(self, stdout: IO[str]) -> bool:
         """It answers with one line, or ends; whichever comes first can be read."""
-        return bool(select.select([stdout], [], [], MOST_S)[0])
+        return bool(select.select([stdout], [], [], MAX_S)[0])
 
     def _failed(self) -> NotAnswered:
         assert self._process is not None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from unstall.backends import is_installed
 from unstall.backends.allocators import CUDA_PLUGINS
 from unstall.backends.devices import as_on_a_card
-from unstall.base.errors import NotInstalled
+from unstall.base.errors import MissingDependencyError
 from unstall.planning.memory.messages import Answer, Phase, split
 from unstall.planning.memory.plan_cache import home
 
@@ -53,9 +53,9 @@ def can_compile(for_card: bool) -> bool:
 def refuse_without_compiler() -> None:
     """Says how to get it."""
     if not is_installed("jax"):
-        raise NotInstalled("Figures of the compiler need JAX. Install: pip install 'unstall[jax]'")
+        raise MissingDependencyError("Figures of the compiler need JAX. Install: pip install 'unstall[jax]'")
     if not can_compile(for_card=True):
-        raise NotInstalled(f"Figures of the compiler for a card need its packages. Install: {install_command()}")
+        raise MissingDependencyError(f"Figures of the compiler for a card need its packages. Install: {install_command()}")
 
 
 def install_command() -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 TABLE = Path(__file__).with_name("cards.json")
 # Of a card: what the compiler must know of it, and what is planned with. Each a whole number but the clock and the capability.
@@ -67,11 +67,11 @@ def cards(path: Path | str | None = None) -> dict[str, dict[str, Any]]:
     try:
         stored = json.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
-        raise WrongInput(f"Cannot read the table of cards '{source}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot read the table of cards '{source}': {error.strerror}.") from None
     except ValueError as error:
-        raise WrongInput(f"'{source}': expected JSON. {error}") from None
+        raise InvalidInputError(f"'{source}': expected JSON. {error}") from None
     if not isinstance(stored, dict) or not stored:
-        raise WrongInput(f"'{source}': expected cards by their names. Received: {type(stored).__name__}")
+        raise InvalidInputError(f"'{source}': expected cards by their names. Received: {type(stored).__name__}")
     for name, card in stored.items():
         _refuse_unfit(f"{source}: {name}", card)
     return stored
@@ -79,15 +79,15 @@ def cards(path: Path | str | None = None) -> dict[str, dict[str, Any]]:
 
 def _refuse_unfit(where: str, card: Any) -> None:
     if not isinstance(card, dict):
-        raise WrongInput(f"{where}: expected figures by their names. Received: {card!r}")
+        raise InvalidInputError(f"{where}: expected figures by their names. Received: {card!r}")
     for name in FIGURES:
         if not isinstance(card.get(name), int) or isinstance(card[name], bool) or card[name] < 0:
-            raise WrongInput(f"{where}: {name}: expected a whole number of 0 or more. Received: {card.get(name)!r}")
+            raise InvalidInputError(f"{where}: {name}: expected a whole number of 0 or more. Received: {card.get(name)!r}")
     capability = card.get("capability")
     if not isinstance(capability, list) or len(capability) != 2 or not all(isinstance(each, int) for each in capability):
-        raise WrongInput(f"{where}: capability: expected two whole numbers, as in [9, 0]. Received: {capability!r}")
+        raise InvalidInputError(f"{where}: capability: expected two whole numbers, as in [9, 0]. Received: {capability!r}")
     if not isinstance(card.get("clock_ghz"), int | float):
-        raise WrongInput(f"{where}: clock_ghz: expected a number. Received: {card.get('clock_ghz')!r}")
+        raise InvalidInputError(f"{where}: clock_ghz: expected a number. Received: {card.get('clock_ghz')!r}")
 
 
 def named(name: str, path: Path | str | None = None) -> Device:
@@ -99,7 +99,7 @@ def named(name: str, path: Path | str | None = None) -> Device:
     if key not in table:
         near = difflib.get_close_matches(key, table, n=1, cutoff=0.4)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise WrongInput(f"There is no device '{name}' in the table.{hint} Devices: cpu, {', '.join(table)}.")
+        raise InvalidInputError(f"There is no device '{name}' in the table.{hint} Devices: cpu, {', '.join(table)}.")
     card = table[key]
     description = str(card.get("description", name))
     return Device(key, "cuda", description, card["memory_bytes"], card["kept_bytes"], 0, is_here=False, card=card)

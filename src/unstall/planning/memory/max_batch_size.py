@@ -8,7 +8,7 @@ FINE_ENOUGH = 0.03  # of the size: a further look would gain less than this
 FINE_ENOUGH_SQUEEZED = 0.04
 SQUEEZED_FROM = 0.85  # of the limit
 GROWS = 1.25
-MOST_LOOKS = 10
+MAX_LOOKS = 10
 
 
 def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, is_squeezed: bool = False) -> int:
@@ -21,7 +21,7 @@ def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, i
     """
     looked: dict[int, int] = {}
     guess = min(max(first, 1), most)
-    while len(looked) < MOST_LOOKS:
+    while len(looked) < MAX_LOOKS:
         looked[guess] = need(guess)
         low, high = _bounds(looked, limit, most)
         fine = int(low * (FINE_ENOUGH_SQUEEZED if is_squeezed else FINE_ENOUGH))

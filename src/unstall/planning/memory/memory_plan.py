@@ -11,7 +11,7 @@ from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer, Way
 
 SHOWN_LAYERS = 12
-MOST_IMAGES = 1024  # of a micro-batch that are looked for: above, nothing is gained
+MAX_IMAGES = 1024  # of a micro-batch that are looked for: above, nothing is gained
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class MemoryPlan:
                 "with_the_training": with_state(self.evaluation, self.training),
             },
             "checkpoint": {"disk_bytes": self.training.state, "host_bytes": self.training.state},
-            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "most_images": MOST_IMAGES,
+            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "most_images": MAX_IMAGES,
             "host": self.host.as_plain(), "note": self.note,
         }  # fmt: skip
 

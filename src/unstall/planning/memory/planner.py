@@ -19,7 +19,7 @@ from unstall.planning.memory.fit_policy import Choice, choose
 from unstall.planning.memory.host import host_need
 from unstall.planning.memory.linear_model import itself, on_the_line
 from unstall.planning.memory.max_batch_size import largest
-from unstall.planning.memory.memory_plan import MOST_IMAGES, MemoryPlan, limit_of, with_state
+from unstall.planning.memory.memory_plan import MAX_IMAGES, MemoryPlan, limit_of, with_state
 from unstall.planning.memory.messages import Answer, Phase, Question, Way, question
 
 # By how much figures may be wrong, as a share of the need, and so what is kept free. Those of JAX were held against a card by
@@ -230,4 +230,4 @@ class _Planner:
         def need(images: int) -> int:
             return looks.answer(replace(choice, micro_batch=images), batch_size=images).room
 
-        return largest(need, looks.limit, MOST_IMAGES, choice.micro_batch, looks.is_squeezed)
+        return largest(need, looks.limit, MAX_IMAGES, choice.micro_batch, looks.is_squeezed)

@@ -16,7 +16,7 @@ from unstall.data.example import DataSet
 from unstall.storage import located
 from unstall.storage.bucket_path import BucketPath
 
-MOST_KEPT = 50  # findings of other data sets; the oldest go
+MAX_KEPT = 50  # findings of other data sets; the oldest go
 LAYOUT = 2  # of what is kept; another one is not read
 
 
@@ -55,7 +55,7 @@ def remember(name: str, found: dict[str, Any]) -> None:
     try:
         folder().mkdir(parents=True, exist_ok=True)
         write_whole(folder() / f"{name}.json", json.dumps(found))
-        for old in sorted(folder().glob("*.json"), key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+        for old in sorted(folder().glob("*.json"), key=lambda path: path.stat().st_mtime)[:-MAX_KEPT]:
             shutil.rmtree(pictures(old.stem), ignore_errors=True)
             old.unlink(missing_ok=True)
     except OSError:

@@ -20,7 +20,7 @@ from unstall.config.settings import as_plain as settings_as_plain
 from unstall.planning.preflight.answers import Unknown, as_plain, summed_up
 from unstall.planning.preflight.registry import check_names, quick_names
 
-MOST_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
+MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
 
 
 def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> t
     answers: list[dict[str, Any]] = []
     while len(answers) < len(checks):
         try:
-            told = lines.next(MOST_SILENT_S)
+            told = lines.next(MAX_SILENT_S)
         except EOFError:
             return answers, False
         if told is None:
@@ -112,7 +112,7 @@ def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> t
 
 def _given_up(is_silent: bool, complaints: IO[bytes]) -> Unknown:
     if is_silent:
-        return Unknown(f"it gave no sign for {MOST_SILENT_S:.0f} s, and was given up")
+        return Unknown(f"it gave no sign for {MAX_SILENT_S:.0f} s, and was given up")
     complaints.seek(0)
     said = [line.strip() for line in complaints.read().decode("utf-8", "replace").splitlines() if line.strip()]
     return Unknown(f"the check itself failed: {said[-1][:300] if said else 'its process ended without a word'}")

@@ -27,8 +27,8 @@ _INSTALLED = (
     "/torch/optim/",
     "/__autograph_generated_file",
 )  # the last: TensorFlow's rewriting of user code
-MOST_FRAMES = 60
-MOST_DECORATOR_LINES = 30
+MAX_FRAMES = 60
+MAX_DECORATOR_LINES = 30
 
 _is_user_code: dict[CodeType, bool] = {}
 
@@ -62,7 +62,7 @@ def calling_code(depth: int) -> CodeType:
 def user_place(depth: int = 1) -> Optional[str]:
     """file:line of the innermost user frame above the caller, or None."""
     frame: Optional[FrameType] = sys._getframe(depth)
-    for _ in range(MOST_FRAMES):
+    for _ in range(MAX_FRAMES):
         if frame is None:
             return None
         if is_user_code(frame.f_code):
@@ -89,7 +89,7 @@ def code_place(function: Any) -> Optional[str]:
 
 def _definition_line(code: CodeType) -> int:
     """The line of `def`: the code of a decorated function begins at its decorator."""
-    for line in range(code.co_firstlineno, code.co_firstlineno + MOST_DECORATOR_LINES):
+    for line in range(code.co_firstlineno, code.co_firstlineno + MAX_DECORATOR_LINES):
         text = linecache.getline(code.co_filename, line).lstrip()
         if text.startswith(("def ", "async def ", "class ")) or not text:
             return line if text else code.co_firstlineno
@@ -105,7 +105,7 @@ def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
             frames.append({"function": code.co_name, "file": code.co_filename, "line": traceback.tb_lineno, "module": ""})
         traceback = traceback.tb_next
     frames.reverse()
-    return frames[:MOST_FRAMES]
+    return frames[:MAX_FRAMES]
 
 
 # Whether a class or a function is Keras's own, by the package that it comes from: Keras 2 has lived in several.

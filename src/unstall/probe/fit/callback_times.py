@@ -23,7 +23,7 @@ LONG_S = 0.001  # a call of the list that takes less is not even counted
 SUSPICIOUS_SHARE = 0.2  # of the time since the first long call: from then on each callback is timed
 SUSPICIOUS_S = 1.0
 TOLD_EVERY_S = 5.0
-MOST_ROWS = 50
+MAX_ROWS = 50
 EACH_BATCH = "on_train_batch_end"
 OLDER_NAME = {EACH_BATCH: "on_batch_end"}  # which the framework's own method calls
 
@@ -101,7 +101,7 @@ class CallbackTimes:
         key = (type(callback).__name__, hook, code)
         row = self._rows.get(key)
         if row is None:
-            if len(self._rows) >= MOST_ROWS or code is None or code.co_filename.startswith(OWN):
+            if len(self._rows) >= MAX_ROWS or code is None or code.co_filename.startswith(OWN):
                 return
             place = code_place(method) or code_place(getattr(callback, OLDER_NAME.get(hook, hook), None))
             row = {"name": key[0], "where": place, "hook": hook, "timed": 0, "seconds": 0.0, "longest_s": 0.0, "cpu_s": 0.0}

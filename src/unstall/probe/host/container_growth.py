@@ -22,9 +22,9 @@ from unstall.probe.host.containers import CacheLength, Place, containers
 LOOK_EVERY_S = 2.0
 FIRST_AFTER_S = 2.0  # after the first step: what is made once has been made
 GROWN_BYTES = 24 << 20  # memory must have grown by so much since the last count
-LEAST_GROWTH = 4  # entries that a container must have gained to be told
-MOST_TOLD = 5
-MOST_COUNTS = 60
+MIN_GROWTH = 4  # entries that a container must have gained to be told
+MAX_TOLD = 5
+MAX_COUNTS = 60
 COST_ALLOWANCE_S = 0.8  # CPU time for all counts, and a share of the run's time more
 COST_SHARE = 0.004
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -72,7 +72,7 @@ class Holdings:
             self._first_bytes = self._last_bytes = memory
         if memory - self._last_bytes < GROWN_BYTES:
             return
-        if self._counts < MOST_COUNTS and self._cost_s <= COST_ALLOWANCE_S + COST_SHARE * (now - self._began):
+        if self._counts < MAX_COUNTS and self._cost_s <= COST_ALLOWANCE_S + COST_SHARE * (now - self._began):
             began = time.thread_time()
             self._count(memory)
             self._cost_s += time.thread_time() - began
@@ -92,7 +92,7 @@ class Holdings:
                 holder = Holder(place, length)
             else:
                 holder.saw(length)
-                if holder.looks and length - holder.first >= LEAST_GROWTH:
+                if holder.looks and length - holder.first >= MIN_GROWTH:
                     grown.append((holder, container))
             seen[key] = holder
         self._holders = seen
@@ -104,7 +104,7 @@ class Holdings:
                 memory_bytes=memory,
                 grown_bytes=memory - first_bytes,
                 step=self._steps,
-                holders=[_with_feeder(each) for each in told[:MOST_TOLD] if each["bytes_each"] != 0],
+                holders=[_with_feeder(each) for each in told[:MAX_TOLD] if each["bytes_each"] != 0],
             )
         )
 

@@ -17,9 +17,9 @@ from unstall.probe.core.user_code import is_of_keras, is_user_code, is_user_path
 
 KINDS: frozenset[type] = frozenset({list, dict, set, deque, defaultdict, OrderedDict})
 FRAMEWORKS = ("keras", "tf_keras", "tensorflow", "torch")
-MOST_INSTANCES = 20_000
-MOST_NESTED = 64  # a dict with at most so many entries is looked into: {"loss": [...], "outputs": [...]}
-MOST_KINDS = 4_000
+MAX_INSTANCES = 20_000
+MAX_NESTED = 64  # a dict with at most so many entries is looked into: {"loss": [...], "outputs": [...]}
+MAX_KINDS = 4_000
 _not_theirs: set[type] = {list, dict, tuple, set, FunctionType}  # kinds that no code of the program defines; learned
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 
@@ -71,7 +71,7 @@ def _nested(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
     if not _is_container(value):
         return
     yield place, value
-    if isinstance(value, dict) and len(value) <= MOST_NESTED:
+    if isinstance(value, dict) and len(value) <= MAX_NESTED:
         for key, inner in list(value.items()):
             if isinstance(key, str) and _is_container(inner):
                 yield Place(f"{place.name}[{key!r}]", place.file, place.scope, place.owner, place.line), inner
@@ -131,9 +131,9 @@ def _tracked() -> Iterator[tuple[Place, Any]]:
             continue
         else:
             file = _user_file(kind)
-            if file is None and len(_not_theirs) < MOST_KINDS:
+            if file is None and len(_not_theirs) < MAX_KINDS:
                 _not_theirs.add(kind)
-            elif file is not None and instances < MOST_INSTANCES:
+            elif file is not None and instances < MAX_INSTANCES:
                 instances += 1
                 yield from _attributes(each, file)
 

@@ -20,8 +20,8 @@ from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
 
 SEARCH_S = 0.5
-MOST_ELEMENTS = 4_000_000  # of one array
-MOST_ARRAYS = 12
+MAX_ELEMENTS = 4_000_000  # of one array
+MAX_ARRAYS = 12
 
 
 def tell(probe: Probe, traceback: Optional[TracebackType]) -> None:
@@ -32,7 +32,7 @@ def tell(probe: Probe, traceback: Optional[TracebackType]) -> None:
     described: list[dict[str, Any]] = []
     seen: set[int] = set()
     for role, name, value in [*facts.in_hand(), *_variables(traceback)]:
-        if id(value) in seen or len(described) >= MOST_ARRAYS or time.monotonic() > until:
+        if id(value) in seen or len(described) >= MAX_ARRAYS or time.monotonic() > until:
             continue
         seen.add(id(value))
         try:
@@ -49,7 +49,7 @@ def _described(role: str, name: str, value: Any, until: float) -> Optional[dict[
     array = _as_array(value)
     if array is None:
         return None
-    facts = batch_stats.describe(role, name, array, MOST_ELEMENTS)
+    facts = batch_stats.describe(role, name, array, MAX_ELEMENTS)
     if facts.get("not_finite"):
         row = batch_stats.first_bad_row(array, until, time.monotonic)
         if row is not None:

@@ -21,10 +21,10 @@ from unstall.probe.host import devices, error_batch, files, modules
 
 LOGGERS = ("tensorflow", "absl", "jax", "keras")
 LONGEST_MESSAGE = 4000
-MOST_WARNINGS = 200
+MAX_WARNINGS = 200
 LONGEST_CHAIN = 4
 LONGEST_LINK = 1000
-MOST_NAMES = 200
+MAX_NAMES = 200
 
 
 def error_event(
@@ -52,7 +52,7 @@ def _names_used(traceback: Any) -> list[str]:
         if is_user_code(code):
             names.update(dict.fromkeys([*code.co_names, *code.co_varnames, *code.co_freevars]))
         traceback = traceback.tb_next
-    return list(names)[:MOST_NAMES]
+    return list(names)[:MAX_NAMES]
 
 
 def _name(kind: type[BaseException]) -> str:
@@ -136,7 +136,7 @@ def _hook_warnings(probe: Probe) -> None:
     def show(message: Any) -> None:
         nonlocal seen
         seen += 1
-        if probe.active and seen <= MOST_WARNINGS:
+        if probe.active and seen <= MAX_WARNINGS:
             probe.shield.call("warnings", _record_warning, probe, message)
         before(message)
 
@@ -160,7 +160,7 @@ class _Listener(logging.Filter):
         self._seen = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if self._probe.active and record.levelno >= logging.WARNING and self._seen < MOST_WARNINGS:
+        if self._probe.active and record.levelno >= logging.WARNING and self._seen < MAX_WARNINGS:
             self._seen += 1
             self._probe.shield.call("logging", self._record, record)
         return True

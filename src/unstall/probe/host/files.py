@@ -20,9 +20,9 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_user_code
 
 WAIT_S = 1.0
-MOST_VARIABLES = 200
-MOST_FILES = 20
-MOST_FRAMES = 20
+MAX_VARIABLES = 200
+MAX_FILES = 20
+MAX_FRAMES = 20
 _NOT_DATA = (".py", ".pyc", ".so", "-journal")
 _SYSTEM = ("/proc/", "/dev/", "/sys/", "/usr/", "/lib/", "/etc/", "/opt/")
 _READERS = (
@@ -106,7 +106,7 @@ def _open_files() -> list[Candidate]:
             continue
         if path.startswith("/") and not path.startswith(_SYSTEM) and not path.endswith(_NOT_DATA) and "unstall" not in path:
             result.append((path, "open", False))
-    return result[:MOST_FILES]
+    return result[:MAX_FILES]
 
 
 def _variables(traceback: Optional[TracebackType]) -> list[Candidate]:
@@ -119,10 +119,10 @@ def _variables(traceback: Optional[TracebackType]) -> list[Candidate]:
             for name, value in list(traceback.tb_frame.f_locals.items()):
                 looked += 1
                 path = _as_path(value)
-                if path is not None and looked <= MOST_VARIABLES:
+                if path is not None and looked <= MAX_VARIABLES:
                     result.append((path, name, re.search(rf"\b{re.escape(name)}\b", line) is not None))
         traceback = traceback.tb_next
-    return result[-MOST_FILES:]
+    return result[-MAX_FILES:]
 
 
 def _read_by_a_library(traceback: Optional[TracebackType]) -> list[Candidate]:
@@ -132,7 +132,7 @@ def _read_by_a_library(traceback: Optional[TracebackType]) -> list[Candidate]:
         below = [] if is_user_code(traceback.tb_frame.f_code) else [*below, traceback.tb_frame]
         traceback = traceback.tb_next
     result: list[Candidate] = []
-    for frame in below[-MOST_FRAMES:]:
+    for frame in below[-MAX_FRAMES:]:
         if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _READERS:
             continue
         values = dict(frame.f_locals)
@@ -140,7 +140,7 @@ def _read_by_a_library(traceback: Optional[TracebackType]) -> list[Candidate]:
         for names in (values, held if type(held) is dict else {}):
             paths = (_file_of(names[name]) for name in _OF_A_READER if name in names)
             result += [(path, "read", False) for path in paths if path is not None and not path.startswith(_SYSTEM)]
-    return result[-MOST_FILES:]
+    return result[-MAX_FILES:]
 
 
 def _file_of(value: Any) -> Optional[str]:

@@ -16,8 +16,8 @@ from unstall.journal.events import ModulesLoaded
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_user_path
 
-MOST_FILES = 400
-MOST_PACKAGES = 600
+MAX_FILES = 400
+MAX_PACKAGES = 600
 _TOLD = "modules told"
 
 
@@ -55,11 +55,11 @@ def loaded(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
             own_tops.add(top)
         else:
             folder = installed_in(place)
-            if folder is not None and len(packages) < MOST_PACKAGES:
+            if folder is not None and len(packages) < MAX_PACKAGES:
                 packages[name] = folder
     own = [place_of(module) for name, module in modules.items() if name.partition(".")[0] in own_tops]
     files = [os.path.abspath(place) for place in own if place is not None and is_user_path(place) and place.endswith(".py")]
-    return list(dict.fromkeys(files))[:MOST_FILES], packages
+    return list(dict.fromkeys(files))[:MAX_FILES], packages
 
 
 def place_of(module: Any) -> Optional[str]:

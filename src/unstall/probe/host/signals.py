@@ -17,7 +17,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import user_place
 
-MOST_EVENTS = 200
+MAX_EVENTS = 200
 
 
 def install(probe: Probe) -> None:
@@ -52,6 +52,6 @@ class _Recorder:
     def _record(self, target: Callable[..., tuple[int, int]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         pid, number = target(*args, **kwargs)
         self._seen += 1
-        if number and self._seen <= MOST_EVENTS:  # number 0 asks only whether a process is there
+        if number and self._seen <= MAX_EVENTS:  # number 0 asks only whether a process is there
             event = SignalRaised(at=time.time(), pid=os.getpid(), target=pid, signal=number, where=user_place(4))
             self._probe.emit(event)

@@ -22,10 +22,10 @@ from unstall.probe.loop.nonfinite_loss import loss_watch_of
 
 FIRST = 3
 LOOK_EVERY_S = 2.0
-MOST_LOOKS = 60
+MAX_LOOKS = 60
 SEARCH_S = 1.0  # for the bad row in arrays
-MOST_LABELS = 2_000_000  # of an array of labels, looked at when fit begins
-MOST_SEARCHED = 20_000  # batches, after the loss broke
+MAX_LABELS = 2_000_000  # of an array of labels, looked at when fit begins
+MAX_SEARCHED = 20_000  # batches, after the loss broke
 AT_THE_ERROR = "at the error"  # looked at when an error ended the program (`error_batch.py`)
 
 
@@ -57,7 +57,7 @@ class BatchFacts:
         for role, name, reference in self._arrays:
             array = batch_stats.as_array(reference())
             if array is not None:
-                most = MOST_LABELS if role == "y" else batch_stats.MOST_ELEMENTS
+                most = MAX_LABELS if role == "y" else batch_stats.MAX_ELEMENTS
                 described.append(batch_stats.describe(role, name, array, most))
         self._from_arrays = bool(described)
         if described:
@@ -112,7 +112,7 @@ class BatchFacts:
             self._see(batch)
 
     def _is_due(self) -> bool:
-        return self._looks < FIRST or (self._looks < MOST_LOOKS and time.monotonic() >= self._due)
+        return self._looks < FIRST or (self._looks < MAX_LOOKS and time.monotonic() >= self._due)
 
     def _see(self, batch: Any) -> None:
         self._due = time.monotonic() + LOOK_EVERY_S
@@ -155,7 +155,7 @@ class BatchFacts:
         if any(facts.get("not_finite") or (facts.get("boxes") or {}).get("inside_out") for facts in described):
             self._tell("batch", described, self._batches - 1)
             self._searching = False
-        elif self._searched > MOST_SEARCHED:
+        elif self._searched > MAX_SEARCHED:
             self._searching = False
 
     # --- after the loss broke ---

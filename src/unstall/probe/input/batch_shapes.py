@@ -14,8 +14,8 @@ from unstall.probe.input import batch_stats
 
 EACH_UP_TO = 64  # batches: each of them is looked at …
 LOOK_EVERY_S = 0.005  # … and later ones so often at most, which is each of them where steps are not very short
-MOST_SHAPES = 64  # that are kept apart
-MOST_TOLD = 200  # events of one program
+MAX_SHAPES = 64  # that are kept apart
+MAX_TOLD = 200  # events of one program
 LISTED = 16
 if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Shape = tuple[tuple[str, str, tuple[int, ...], str], ...]  # role, name, shape, dtype of each array
@@ -44,7 +44,7 @@ class BatchShapes:
         if not shape:
             return
         self._batches += 1
-        if shape in self._counts or len(self._counts) < MOST_SHAPES:
+        if shape in self._counts or len(self._counts) < MAX_SHAPES:
             self._counts[shape] = self._counts.get(shape, 0) + 1
         else:
             self._others += 1
@@ -54,7 +54,7 @@ class BatchShapes:
 
     def tell(self) -> None:
         """As far as it goes beyond what was told."""
-        if not self._batches or self._batches == self._told_at or self._events >= MOST_TOLD:
+        if not self._batches or self._batches == self._told_at or self._events >= MAX_TOLD:
             return
         self._events += 1
         self._told_at = self._batches

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Optional
 
-MOST_ELEMENTS = 65_536  # of one array; larger ones are thinned out by whole rows
-MOST_ARRAYS = 6
-MOST_DISTINCT = 12
-MOST_NAME = 60
+MAX_ELEMENTS = 65_536  # of one array; larger ones are thinned out by whole rows
+MAX_ARRAYS = 6
+MAX_DISTINCT = 12
+MAX_NAME = 60
 _TOLERANCE = 1e-6
 if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Part = tuple[str, str, Any]  # role (x, y, weight), name, array
@@ -27,13 +27,13 @@ def parts(batch: Any) -> list[Part]:
 def named(role: str, value: Any, name: str = "") -> list[Part]:
     if isinstance(value, dict):
         pairs = [named(role, part, f"{name}/{key}" if name else str(key)) for key, part in value.items()]
-        return [part for pair in pairs for part in pair][:MOST_ARRAYS]
+        return [part for pair in pairs for part in pair][:MAX_ARRAYS]
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(part, (int, float)) for part in value):
             return []
         pairs = [named(role, part, f"{name}/{index}" if name else str(index)) for index, part in enumerate(value)]
-        return [part for pair in pairs for part in pair][:MOST_ARRAYS]
-    return [(role, name[:MOST_NAME], value)] if value is not None else []
+        return [part for pair in pairs for part in pair][:MAX_ARRAYS]
+    return [(role, name[:MAX_NAME], value)] if value is not None else []
 
 
 def as_array(value: Any) -> Optional[Any]:
@@ -50,7 +50,7 @@ def as_array(value: Any) -> Optional[Any]:
     return array if kind in ("f", "i", "u", "b") and array.size else None
 
 
-def thinned(array: Any, most: int = MOST_ELEMENTS) -> Any:
+def thinned(array: Any, most: int = MAX_ELEMENTS) -> Any:
     """Some rows, spread over the array."""
     if array.ndim == 0 or array.size <= most:
         return array
@@ -60,7 +60,7 @@ def thinned(array: Any, most: int = MOST_ELEMENTS) -> Any:
     return some if some.size <= 4 * most else some.reshape(-1)[: 4 * most]
 
 
-def describe(role: str, name: str, array: Any, most: int = MOST_ELEMENTS) -> dict[str, Any]:
+def describe(role: str, name: str, array: Any, most: int = MAX_ELEMENTS) -> dict[str, Any]:
     numpy = sys.modules["numpy"]
 
     with numpy.errstate(all="ignore"):
@@ -89,8 +89,8 @@ def _label_facts(numpy: Any, some: Any, values: Any) -> dict[str, Any]:
     if facts["whole"]:
         distinct = numpy.unique(values)
         facts["distinct"] = len(distinct)
-        facts["lowest"] = [int(value) for value in distinct[:MOST_DISTINCT]]
-        facts["highest"] = [int(value) for value in distinct[-MOST_DISTINCT:]]
+        facts["lowest"] = [int(value) for value in distinct[:MAX_DISTINCT]]
+        facts["highest"] = [int(value) for value in distinct[-MAX_DISTINCT:]]
     one_hot = facts["whole"] and values.min() >= 0 and values.max() <= 1
     if some.ndim >= 2 and some.shape[-1] == 4 and not one_hot:
         facts["boxes"] = boxes(some.reshape(-1, 4))

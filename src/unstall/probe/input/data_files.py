@@ -14,11 +14,11 @@ from typing import Any, Optional
 from unstall.journal.events import DataMet
 from unstall.probe.core.probe import Probe
 
-MOST_EVENTS = 24
-MOST_LOOKS = 400
-MOST_ENTRIES = 2000  # of a list, spread over it
-MOST_FOLDERS = 24
-MOST_ENDINGS = 4
+MAX_EVENTS = 24
+MAX_LOOKS = 400
+MAX_ENTRIES = 2000  # of a list, spread over it
+MAX_FOLDERS = 24
+MAX_ENDINGS = 4
 FEW_FILES = 24
 LONGEST_PATH = 1000
 _KEY = "data met"
@@ -34,7 +34,7 @@ class DataSeen:
 
     @property
     def is_over(self) -> bool:
-        return self._looks >= MOST_LOOKS or self._events >= MOST_EVENTS
+        return self._looks >= MAX_LOOKS or self._events >= MAX_EVENTS
 
     def meet(self, value: Any, how: str) -> None:
         if self.is_over:
@@ -73,7 +73,7 @@ def paths_in(value: Any, depth: int = 0) -> list[str]:
 
 
 def _spread(values: Any) -> Any:
-    return values[:: max(1, len(values) // MOST_ENTRIES)]
+    return values[:: max(1, len(values) // MAX_ENTRIES)]
 
 
 def as_path(value: Any) -> Optional[str]:
@@ -96,8 +96,8 @@ def summed_up(paths: list[str]) -> list[str]:
     if len(whole) <= FEW_FILES:
         return whole
     kinds = list(dict.fromkeys((os.path.dirname(path), os.path.splitext(path)[1]) for path in whole))
-    if len(kinds) <= MOST_FOLDERS:
+    if len(kinds) <= MAX_FOLDERS:
         return [f"{glob.escape(folder)}/*{glob.escape(ending)}" for folder, ending in kinds]
     common = os.path.commonpath([folder for folder, _ in kinds])
-    endings = list(dict.fromkeys(ending for _, ending in kinds))[:MOST_ENDINGS]
+    endings = list(dict.fromkeys(ending for _, ending in kinds))[:MAX_ENDINGS]
     return [f"{glob.escape(common)}/**/*{glob.escape(ending)}" for ending in endings] if common.count("/") > 1 else []

@@ -282,7 +282,7 @@ def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
 # copy, and passes on unchanged. A copy is made only of a batch that is looked at.
 
 
-MOST_PARTS = 6
+MAX_PARTS = 6
 
 
 class Tap:
@@ -290,7 +290,7 @@ class Tap:
         tf = sys.modules["tensorflow"]
         self._tf = tf
         flat = tf.nest.flatten(spec)
-        kept = [index for index, part in enumerate(flat) if _holds_numbers(tf, part)][:MOST_PARTS]
+        kept = [index for index, part in enumerate(flat) if _holds_numbers(tf, part)][:MAX_PARTS]
         with tf.device("CPU:0"):
             self._kept = {
                 index: tf.Variable(

@@ -13,8 +13,8 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import calling_code, is_user_code, user_place
 from unstall.probe.input.data_files import meet
 
-MOST_EVENTS = 50
-MOST_SEEN = 200
+MAX_EVENTS = 50
+MAX_SEEN = 200
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -30,13 +30,13 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         nonlocal told
         told += 1
         where = user_place(4)
-        if told <= MOST_EVENTS and where is not None:
+        if told <= MAX_EVENTS and where is not None:
             probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
 
     def see(found: list[Any]) -> None:
         nonlocal seen
         seen += 1
-        if seen <= MOST_SEEN and is_user_code(calling_code(3)):  # libraries look for files of their own
+        if seen <= MAX_SEEN and is_user_code(calling_code(3)):  # libraries look for files of their own
             meet(probe, found, "glob")
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,9 +22,9 @@ from unstall.probe.model.baseline_loss import guessing_of
 LOOK_EVERY_S = 0.25
 LOOK_EACH_UP_TO = 4
 TELL_EVERY_S = 2.0
-MOST_BYTES = 16_000_000  # of one array
-MOST_ARRAYS = 4
-MOST_SOURCES = 50
+MAX_BYTES = 16_000_000  # of one array
+MAX_ARRAYS = 4
+MAX_SOURCES = 50
 _MADE_AT = "_unstall_made_at"
 _SOURCE = "_unstall_source"
 
@@ -32,11 +32,11 @@ _SOURCE = "_unstall_source"
 def checksum(batch: Any) -> Optional[int]:
     """Of all the numbers in a batch; None if it holds none that can be read without a copy."""
     total = 0
-    arrays = _arrays(batch)[:MOST_ARRAYS]
+    arrays = _arrays(batch)[:MAX_ARRAYS]
     for array in arrays:
         if array.dtype == object:
             return None
-        flat = array.reshape(-1)[: max(1, MOST_BYTES // max(1, array.itemsize))]  # a view, or a copy where it must be
+        flat = array.reshape(-1)[: max(1, MAX_BYTES // max(1, array.itemsize))]  # a view, or a copy where it must be
         total = zlib.crc32(flat.tobytes(), total)
     return total if arrays else None
 
@@ -139,7 +139,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         if dataset is None:
             return None
         source: Optional[Source] = dataset.__dict__.get(_SOURCE)
-        if source is None and count < MOST_SOURCES:
+        if source is None and count < MAX_SOURCES:
             count += 1
             source = dataset.__dict__[_SOURCE] = Source("tf.data", probe)
         return source

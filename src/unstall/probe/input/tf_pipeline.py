@@ -23,11 +23,11 @@ METHODS = (
 )  # fmt: skip
 KEEPING = ("shuffle", "cache")  # stages that keep elements in memory: how large one is, and how many there are
 SAME_ELEMENTS = ("RepeatDataset", "ShuffleDataset", "PrefetchDataset", "CacheDataset", "TakeDataset", "SkipDataset")
-MOST_STAGES_BACK = 10
+MAX_STAGES_BACK = 10
 STATIC = ("from_generator", "list_files", "from_tensor_slices", "from_tensors", "range", "zip")
 GIVEN_FILES = ("from_tensor_slices", "list_files", "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
 READERS = ("TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset")
-MOST_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
+MAX_STAGES = 400  # a program that builds pipelines in a loop must not fill the journal
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -93,7 +93,7 @@ class _Recorder:
         return make
 
     def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any = None) -> Optional[PipelineBuilt]:
-        if not self._probe.active or self._stages >= MOST_STAGES:
+        if not self._probe.active or self._stages >= MAX_STAGES:
             return None
         noted: Optional[PipelineBuilt] = self._probe.shield.call("pipeline", self._record, name, args, kwargs, dataset)
         return noted
@@ -153,7 +153,7 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
 
 def batch_size(dataset: Any) -> Optional[int]:
     """Of the batch stage that a data set comes from, through stages that leave elements as they are."""
-    for _ in range(MOST_STAGES_BACK):
+    for _ in range(MAX_STAGES_BACK):
         if hasattr(dataset, "_batch_size"):
             return int(dataset._batch_size)
         if type(dataset).__name__.strip("_") not in SAME_ELEMENTS:

@@ -28,8 +28,8 @@ FIRST_AFTER_S = 3.0
 EVERY_S = 5.0
 EVERY_LATER_S = 20.0
 LATER_AFTER_S = 60.0
-MOST_ITERATORS = 3  # the newest: of training, of validation, and one more
-MOST_EVENTS = 400
+MAX_ITERATORS = 3  # the newest: of training, of validation, and one more
+MAX_EVENTS = 400
 MODEL_OPS = "tensorflow.python.data.experimental.ops.iterator_model_ops"  # not in TensorFlow 2.16 and before
 MODEL_FILE = MODEL_OPS.rpartition(".")[2] + ".py"
 
@@ -87,7 +87,7 @@ class _Measurer:
         if not self._tells:
             return
         with self._lock:
-            self._followed = [*self._followed, _Followed(self._count, iterator, stages, role)][-MOST_ITERATORS:]
+            self._followed = [*self._followed, _Followed(self._count, iterator, stages, role)][-MAX_ITERATORS:]
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="unstall-pipeline", daemon=True)
             self._thread.start()
@@ -140,7 +140,7 @@ class _Measurer:
 
     def _tell(self, event: PipelineMeasured) -> None:
         self._events += 1
-        if self._events <= MOST_EVENTS:
+        if self._events <= MAX_EVENTS:
             self._probe.emit(event)
 
 

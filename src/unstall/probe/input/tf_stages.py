@@ -7,8 +7,8 @@ from typing import Any, Optional
 from unstall.journal.events import PipelineBuilt
 
 TAG = "_unstall_stage"
-MOST_STAGES = 60
-MOST_OPERATIONS = 4000
+MAX_STAGES = 60
+MAX_OPERATIONS = 4000
 
 _READS = ("ReadFile", "WholeFileRead", "ReaderRead")
 _PYTHON = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
@@ -30,7 +30,7 @@ def chain(dataset: Any) -> list[dict[str, Any]]:
     """From the source to the end. A stage that a library added has no line."""
     stages: list[dict[str, Any]] = []
     waiting = [dataset]
-    while waiting and len(stages) < MOST_STAGES:
+    while waiting and len(stages) < MAX_STAGES:
         current = waiting.pop()
         name = type(current).__name__.strip("_").replace("DatasetV2", "").replace("DatasetV1", "").replace("Dataset", "")
         built: Optional[PipelineBuilt] = current.__dict__.get(TAG)
@@ -49,7 +49,7 @@ def does(dataset: Any) -> list[str]:
         return []
     found: set[str] = set()
     for number, operation in enumerate(graph.get_operations()):
-        if number >= MOST_OPERATIONS:
+        if number >= MAX_OPERATIONS:
             break
         kind = operation.type
         if kind in _PYTHON:
@@ -66,7 +66,7 @@ def does(dataset: Any) -> list[str]:
 def batches_per_pass(dataset: Any) -> Optional[int]:
     """Of a data set that repeats without end: how many batches one pass through its elements gives. None: not known."""
     batch = 1
-    for _ in range(MOST_STAGES):
+    for _ in range(MAX_STAGES):
         inputs = dataset._inputs()
         if len(inputs) != 1:
             return None

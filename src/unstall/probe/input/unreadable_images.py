@@ -13,7 +13,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import user_place
 
-MOST_EVENTS = 50
+MAX_EVENTS = 50
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -23,7 +23,7 @@ def install(module: ModuleType, probe: Probe) -> None:
     def record(path: Any) -> None:
         nonlocal told
         told += 1
-        if told <= MOST_EVENTS and isinstance(path, (str, os.PathLike)):
+        if told <= MAX_EVENTS and isinstance(path, (str, os.PathLike)):
             name = os.fspath(path)
             probe.emit(ImageNotRead(at=time.time(), path=str(name)[:500], exists=os.path.exists(name), where=user_place()))
 

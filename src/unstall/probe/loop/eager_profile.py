@@ -22,7 +22,7 @@ from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.model.description import note_compile
 
 PROFILED_STEPS = (5, 12, 40, 120, 400)
-MOST_EVENTS = 2_000_000
+MAX_EVENTS = 2_000_000
 DISPATCH_AT_MOST_S = 0.001
 _KERNELS = frozenset({"TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable"})
 _FRAMEWORKS = (
@@ -104,7 +104,7 @@ class StepProfile:
                 outer = frame.f_back
                 self._stack = [(category(outer.f_code) or USER) if outer is not None else USER]
         self._events += 1
-        if self._events > MOST_EVENTS:
+        if self._events > MAX_EVENTS:
             sys.setprofile(None)
         self._last = time.perf_counter()
 

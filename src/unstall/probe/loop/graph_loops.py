@@ -17,7 +17,7 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.input.tf_timestamp import mapped_inline, wants_determinism
 from unstall.probe.loop.custom_training import loop_of
 
-MOST_LOOPS = 20  # that are counted at once; functions may be traced again and again
+MAX_LOOPS = 20  # that are counted at once; functions may be traced again and again
 
 
 class GraphLoop:
@@ -62,7 +62,7 @@ def install(module: ModuleType, probe: Probe) -> None:
     def counted(dataset: Any) -> Optional[tuple[Any, GraphLoop]]:
         nonlocal made
         tf = sys.modules.get("tensorflow")
-        if tf is None or made >= MOST_LOOPS or not loop.functions() or not loop.is_mine() or wants_determinism():
+        if tf is None or made >= MAX_LOOPS or not loop.functions() or not loop.is_mine() or wants_determinism():
             return None
         count = GraphLoop(tf, made)
         with_clock = count.put_on(dataset)

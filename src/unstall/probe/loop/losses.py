@@ -12,7 +12,7 @@ from typing import Any, Optional
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.loop.traces import TracedFunction
 
-MOST_KEPT = 64  # scalars
+MAX_KEPT = 64  # scalars
 
 
 def is_ready(value: Any) -> bool:
@@ -30,7 +30,7 @@ def newest_ready(values: Any) -> Optional[int]:
 
 class RecentLosses:
     def __init__(self) -> None:
-        self._kept: deque[Any] = deque(maxlen=MOST_KEPT)
+        self._kept: deque[Any] = deque(maxlen=MAX_KEPT)
 
     def clear(self) -> None:
         self._kept.clear()

@@ -19,7 +19,7 @@ from unstall.probe.loop.losses import newest_ready
 
 READ_EVERY_S = 0.5
 EACH_UP_TO = 12  # the first steps are read one by one
-MOST_KEPT = 4000
+MAX_KEPT = 4000
 
 
 class LossWatch:
@@ -29,7 +29,7 @@ class LossWatch:
         self._reset()
 
     def _reset(self) -> None:
-        self._kept: deque[tuple[int, Any]] = deque(maxlen=MOST_KEPT)
+        self._kept: deque[tuple[int, Any]] = deque(maxlen=MAX_KEPT)
         self._due = 0.0
         self._broken = False
         self._last_good: Optional[tuple[int, float]] = None
@@ -69,7 +69,7 @@ class LossWatch:
                 self._kept.popleft()
             return
         self._broken = True
-        exact = len(self._kept) < MOST_KEPT
+        exact = len(self._kept) < MAX_KEPT
         for index in range(newest + 1):
             step, loss = self._kept[index]
             found = _value(loss)

@@ -19,7 +19,7 @@ from unstall.probe.core.user_code import code_place, user_place
 
 TELL_EVERY_S = 1.0  # for each function
 TELL_EACH_UP_TO = 3  # the first traces are told one by one
-MOST_FUNCTIONS = 500
+MAX_FUNCTIONS = 500
 _DATA_MODULES = "tensorflow.python.data."  # functions of a pipeline's stages are traced once for each stage: not steps
 _UNWRAPPED = 10
 _WRAPPED = ("__wrapped__", "_python_function", "func")
@@ -94,7 +94,7 @@ class Traces:
         code: Optional[CodeType] = getattr(inner, "__code__", None)
         key = code if code is not None else type(inner)
         record = self.functions.get(key)
-        if record is None and len(self.functions) < MOST_FUNCTIONS:
+        if record is None and len(self.functions) < MAX_FUNCTIONS:
             name = getattr(inner, "__qualname__", type(inner).__name__).replace("<locals>.", "")
             record = self.functions[key] = TracedFunction(name, code_place(inner))
         return record
@@ -177,7 +177,7 @@ def install_jax(module: ModuleType, probe: Probe) -> None:
         key = ("jax", name)
         record = traces.functions.get(key)
         if record is None:
-            if len(traces.functions) >= MOST_FUNCTIONS:
+            if len(traces.functions) >= MAX_FUNCTIONS:
                 return
             record = traces.functions[key] = TracedFunction(name, None)
         record.calls = probe.train.done

@@ -18,10 +18,10 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.model.gradients import behind
 
-MOST_LABELS = 20_000
+MAX_LABELS = 20_000
 FEWEST_LABELS = 200
-MOST_BATCHES = 50
-MOST_CLASSES = 1000
+MAX_BATCHES = 50
+MAX_CLASSES = 1000
 _ENTROPIES = {"binarycrossentropy": "binary", "sparsecategoricalcrossentropy": "classes", "categoricalcrossentropy": "classes"}
 _SQUARES = frozenset({"meansquarederror", "mse"})
 _SOFTMAX = frozenset({"SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"})
@@ -45,13 +45,13 @@ class Labels:
         if values.ndim == 2 and values.shape[1] > 1 and _is_one_hot(values):
             values = values.argmax(axis=1)
         flat = values.reshape(-1).astype("float64")
-        flat = flat[:: max(1, flat.size // MOST_LABELS)]
+        flat = flat[:: max(1, flat.size // MAX_LABELS)]
         self.count += flat.size
         with numpy.errstate(all="ignore"):  # NaN is no integer, and NumPy would warn in the program's output
             self._sum += float(flat.sum())
             self._squares += float((flat * flat).sum())
             whole = flat.astype("int64")
-        if self._are_classes and bool((whole == flat).all()) and flat.min() >= 0 and flat.max() < MOST_CLASSES:
+        if self._are_classes and bool((whole == flat).all()) and flat.min() >= 0 and flat.max() < MAX_CLASSES:
             for value, times in zip(*numpy.unique(whole, return_counts=True)):  # noqa: B905 - of equal length
                 self._classes[int(value)] = self._classes.get(int(value), 0) + int(times)
         else:
@@ -112,7 +112,7 @@ class Guessing:
         """Arrays: for a fit, or for something else."""
         self._given = Labels()
         if hasattr(labels, "dtype") and hasattr(labels, "strides"):
-            self._given.add(labels[:: max(1, len(labels) // MOST_LABELS)])
+            self._given.add(labels[:: max(1, len(labels) // MAX_LABELS)])
 
     def other_pass_began(self) -> None:
         self._given = None
@@ -131,18 +131,18 @@ class Guessing:
     def fetched(self, iterator: Any, batch: Any) -> None:
         """A batch of one's own loop. After enough of them nothing is called any more."""
         self.batch(batch)
-        if self._batches >= MOST_BATCHES:
+        if self._batches >= MAX_BATCHES:
             loop_of(self._probe).on_batch.remove(self.fetched)
 
     def batch(self, batch: Any) -> None:
-        if self._batches >= MOST_BATCHES or not isinstance(batch, (tuple, list)) or len(batch) < 2:
+        if self._batches >= MAX_BATCHES or not isinstance(batch, (tuple, list)) or len(batch) < 2:
             return
         self._batches += 1
         read = getattr(batch[1], "_numpy", None)
         labels = read() if read is not None else batch[1]
-        if hasattr(labels, "dtype") and labels.size <= MOST_LABELS:
+        if hasattr(labels, "dtype") and labels.size <= MAX_LABELS:
             self.labels.add(labels)
-        if self._batches == MOST_BATCHES:
+        if self._batches == MAX_BATCHES:
             self.tell()
 
     def tell(self) -> None:

@@ -19,7 +19,7 @@ from unstall.probe.core.user_code import code_place, is_of_keras, user_place
 from unstall.probe.model import layers, unsafe_math
 
 _PLACES = "compiled at"
-MOST_MODELS = 50
+MAX_MODELS = 50
 _PLAIN_NAMES = {
     "mse": "meansquarederror",
     "mae": "meanabsoluteerror",
@@ -48,7 +48,7 @@ def install_keras_2(module: ModuleType, probe: Probe) -> None:
 
 def note_compile(probe: Probe, model: Any, place: Optional[str]) -> None:
     places = probe.extras.setdefault(_PLACES, {})
-    if place is not None and len(places) < MOST_MODELS:
+    if place is not None and len(places) < MAX_MODELS:
         places[id(model)] = place
         probe.emit(LoopSeen(at=time.time(), facts={"kind": "compiled", "where": place}))
 

@@ -21,9 +21,9 @@ from unstall.probe.loop import replicas
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.model import gradient_cuts
 
-MOST_PLACES = 20  # lines whose missing gradients are told
-MOST_NAMES = 40
-MOST_OPERATIONS = 200_000
+MAX_PLACES = 20  # lines whose missing gradients are told
+MAX_NAMES = 40
+MAX_OPERATIONS = 200_000
 
 # They are registered with a gradient, and it is None.
 _FLAT = frozenset({"Round", "Rint", "Floor", "Ceil", "FloorDiv", "FloorMod", "ArgMax", "ArgMin", "Bucketize", "Multinomial"})
@@ -79,7 +79,7 @@ class TapeWatcher:
 
     def _missing(self, frame: Optional[FrameType], target: Any, variables: list[Any], gradients: list[Any], eager: bool) -> None:
         place = None if frame is None else (frame.f_code, frame.f_lineno)
-        if place in self._told or len(self._told) >= MOST_PLACES:
+        if place in self._told or len(self._told) >= MAX_PLACES:
             return
         pairs = zip(variables, gradients)  # noqa: B905 - of equal length; `strict` is not of Python 3.7
         missing = [variable for variable, gradient in pairs if gradient is None and is_trainable(variable)]
@@ -108,12 +108,12 @@ def missing_event(
 ) -> GradientsMissed:
     return GradientsMissed(
         at=time.time(),
-        missing=[name_of(variable) for variable in missing[:MOST_NAMES]],
+        missing=[name_of(variable) for variable in missing[:MAX_NAMES]],
         total=len(variables),
         missing_parameters=sum(size_of(variable) for variable in missing),
         parameters=sum(size_of(variable) for variable in variables),
         where=where,
-        feeding=None if feeding is None else [name_of(variable) for variable in feeding[:MOST_NAMES]],
+        feeding=None if feeding is None else [name_of(variable) for variable in feeding[:MAX_NAMES]],
         cut_at=cut_at,
         cut_by=cut_by,
         step=probe.train.done if probe.fit_depth else -1,
@@ -193,7 +193,7 @@ def behind(operation: Any) -> set[Any]:
     """All that the value of an operation depends on."""
     seen = {operation}
     waiting = [operation]
-    while waiting and len(seen) < MOST_OPERATIONS:
+    while waiting and len(seen) < MAX_OPERATIONS:
         current = waiting.pop()
         if current.type in _SHAPES:
             continue

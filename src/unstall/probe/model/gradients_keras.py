@@ -21,8 +21,8 @@ from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.model import gradient_cuts
 from unstall.probe.model.gradients import is_trainable, missing_event
 
-MOST_TRACERS = 500_000
-MOST_OPTIMIZERS = 20
+MAX_TRACERS = 500_000
+MAX_OPTIMIZERS = 20
 EACH_UP_TO = 12  # steps of a fit that are looked at one by one: what is missing is missing from the start
 LATER_EVERY = 16
 
@@ -89,7 +89,7 @@ class TorchGradients:
             self.is_looking = False
             watch.stop()
             self._tell(grads, variables, watch)
-        elif key not in self._seen and len(self._seen) < MOST_OPTIMIZERS and any(gradient is None for gradient in grads):
+        elif key not in self._seen and len(self._seen) < MAX_OPTIMIZERS and any(gradient is None for gradient in grads):
             layers = sys.modules.get("keras.src.layers.layer")
             if layers is not None and not all(gradient is None for gradient in grads):
                 self._seen[key] = LayerWatch(layers.Layer, self._probe)
@@ -214,7 +214,7 @@ class JaxGradients:
         if grads and type(grads[0]).__name__ == "ArrayImpl":
             for see in self._loop.on_eager_step:
                 see(None)  # arrays, not tracers: this step is not compiled
-        if id(optimizer) in self._seen or len(self._seen) >= MOST_OPTIMIZERS:
+        if id(optimizer) in self._seen or len(self._seen) >= MAX_OPTIMIZERS:
             return
         self._seen.add(id(optimizer))
         variables = list(getattr(optimizer, "_trainable_variables", ()))
@@ -272,7 +272,7 @@ def _behind(tracers: Iterable[Any]) -> set[int]:
     """Ids of all tracers that these are computed from."""
     seen: set[int] = set()
     waiting = list(tracers)
-    while waiting and len(seen) < MOST_TRACERS:
+    while waiting and len(seen) < MAX_TRACERS:
         tracer = waiting.pop()
         if id(tracer) in seen:
             continue

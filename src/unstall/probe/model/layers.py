@@ -10,8 +10,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.user_code import is_of_keras
 
-MOST_LAYERS = 400
-MOST_TOLD = 64
+MAX_LAYERS = 400
+MAX_TOLD = 64
 DEEPEST = 12
 _PASSING = frozenset({
     "Reshape", "Flatten", "Identity", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "GaussianNoise", "Permute", "Cast",
@@ -26,7 +26,7 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-def flat(model: Any, most: int = MOST_LAYERS, operations: bool = False) -> list[Any]:
+def flat(model: Any, most: int = MAX_LAYERS, operations: bool = False) -> list[Any]:
     """All layers, those of models inside the model too, in the order of their use where Keras knows it. With the operations
     between them (`inputs / 255`), which are no layers, if asked for."""
     found: list[Any] = []
@@ -94,7 +94,7 @@ def weighted(model: Any) -> list[dict[str, Any]]:
 
 def _spread(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """All of them, or as many from the start as from the end."""
-    return told if len(told) <= MOST_TOLD else told[: MOST_TOLD // 2] + told[-MOST_TOLD // 2 :]
+    return told if len(told) <= MAX_TOLD else told[: MAX_TOLD // 2] + told[-MAX_TOLD // 2 :]
 
 
 def _activation_after(layers: list[Any]) -> Optional[str]:

@@ -18,8 +18,8 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import user_place
 from unstall.probe.model.description import describe_loss
 
-MOST_LOOKS = 2  # at each loss
-MOST_LOSSES = 40
+MAX_LOOKS = 2  # at each loss
+MAX_LOSSES = 40
 LARGEST = 1_000_000  # elements
 _PASSING = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient"})
 _PRODUCTS = frozenset({"MatMul", "BatchMatMulV2", "Einsum"})
@@ -35,11 +35,11 @@ def install(module: ModuleType, probe: Probe) -> None:
         if type(predicted).__name__ == "KerasTensor" or str(getattr(predicted, "device", "")) == "meta":
             return  # a rehearsal without values
         loss.__dict__[_LOOKS] = loss.__dict__.get(_LOOKS, 0) + 1
-        if told >= MOST_LOSSES or not hasattr(predicted, "shape"):
+        if told >= MAX_LOSSES or not hasattr(predicted, "shape"):
             return
         facts = describe_loss(loss)
         if "entropy" not in facts["name"]:
-            loss.__dict__[_LOOKS] = MOST_LOOKS
+            loss.__dict__[_LOOKS] = MAX_LOOKS
             return
         told += 1
         shape = [int(part) if part is not None else None for part in predicted.shape]
@@ -48,7 +48,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(loss: Any, y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
-            if probe.active and loss.__dict__.get(_LOOKS, 0) < MOST_LOOKS:
+            if probe.active and loss.__dict__.get(_LOOKS, 0) < MAX_LOOKS:
                 probe.shield.call("loss calls", look, loss, y_pred)
             return original(loss, y_true, y_pred, *args, **kwargs)
 

@@ -18,11 +18,11 @@ from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.model import description
 from unstall.probe.model import layers as model_layers
 
-MOST_LAYERS = 1000
-MOST_COUNTED = 10_000
-MOST_USES = 16  # of one layer, each with an output of its own
-MOST_MODELS = 4  # that one program tells of
-MOST_VARIABLES = 4000
+MAX_LAYERS = 1000
+MAX_COUNTED = 10_000
+MAX_USES = 16  # of one layer, each with an output of its own
+MAX_MODELS = 4  # that one program tells of
+MAX_VARIABLES = 4000
 NUMBERS = (
     "momentum", "nesterov", "weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "beta_1", "beta_2", "rho", "epsilon",
     "amsgrad", "centered", "use_ema", "ema_momentum", "gradient_accumulation_steps", "loss_scale_factor", "initial_scale",
@@ -47,11 +47,11 @@ class ModelRecord:
 
     def tell(self, model: Any) -> None:
         key = (id(model), id(getattr(model, "optimizer", None)))
-        if key in self._told or len(self._told) >= MOST_MODELS:
+        if key in self._told or len(self._told) >= MAX_MODELS:
             return
         self._told.append(key)
         found = leaves_of(model)
-        layers = [row(layer) for layer in found[:MOST_LAYERS]]
+        layers = [row(layer) for layer in found[:MAX_LAYERS]]
         left_out = len(found) - len(layers)
         self._probe.emit(ModelRecorded(at=time.time(), facts=described(model), layers=layers, layers_left_out=left_out))
 
@@ -60,10 +60,10 @@ class ModelRecord:
     def asked_for(self, variables: list[Any]) -> None:
         """Gradients for these are wanted: by them alone it is known what is trained. None of them is kept."""
         key = (id(variables[0]) if variables else 0, len(variables))
-        if key in self._told or len(self._told) >= MOST_MODELS or not loop_of(self._probe).is_mine():
+        if key in self._told or len(self._told) >= MAX_MODELS or not loop_of(self._probe).is_mine():
             return
         self._told.append(key)
-        some = list(variables)[:MOST_VARIABLES]
+        some = list(variables)[:MAX_VARIABLES]
         count = count_of(some)
         self._own = {"own_loop": True, "parameters": count, "trainable_parameters": count}
         self._probe.emit(ModelRecorded(at=time.time(), facts=self._own, layers=of_variables(some)))
@@ -74,7 +74,7 @@ class ModelRecord:
         if self._own is None and known:  # no tape has asked for gradients, as on PyTorch
             self.asked_for(list(known))
         key = (0, id(optimizer))
-        if self._own is None or key in self._told or len(self._told) >= 2 * MOST_MODELS or not loop_of(self._probe).is_mine():
+        if self._own is None or key in self._told or len(self._told) >= 2 * MAX_MODELS or not loop_of(self._probe).is_mine():
             return
         self._told.append(key)
         self._probe.emit(ModelRecorded(at=time.time(), facts={**self._own, "optimizer": optimizer_facts(optimizer)}))
@@ -103,7 +103,7 @@ def leaves_of(model: Any) -> list[Any]:
     seen: set[int] = set()
 
     def add(layer: Any, depth: int) -> None:
-        if id(layer) in seen or len(found) >= MOST_COUNTED or depth > model_layers.DEEPEST:
+        if id(layer) in seen or len(found) >= MAX_COUNTED or depth > model_layers.DEEPEST:
             return
         seen.add(id(layer))
         parts = _parts_of(layer)
@@ -159,7 +159,7 @@ def row(layer: Any) -> list[Any]:
 def output_shapes(layer: Any) -> list[list[Optional[int]]]:
     """Of each use in a graph that Keras knows; empty for layers that are only called."""
     shapes = []
-    for node in (getattr(layer, "_inbound_nodes", None) or [])[:MOST_USES]:
+    for node in (getattr(layer, "_inbound_nodes", None) or [])[:MAX_USES]:
         outputs = getattr(node, "output_tensors", None)
         if outputs is None:
             outputs = getattr(
@@ -169,7 +169,7 @@ def output_shapes(layer: Any) -> list[list[Optional[int]]]:
             shape = shape_of(tensor)
             if shape is not None:
                 shapes.append(shape)
-    return shapes[:MOST_USES]
+    return shapes[:MAX_USES]
 
 
 def shape_of(tensor: Any) -> Optional[list[Optional[int]]]:
@@ -206,7 +206,7 @@ def policy_of(model: Any) -> str:
     if (
         type(model).__name__ in ("Sequential", "Functional") or policy is None
     ):  # these keep that of their making, often the default
-        inner = [getattr(layer, "dtype_policy", None) for layer in model_layers.flat(model, MOST_LAYERS)]
+        inner = [getattr(layer, "dtype_policy", None) for layer in model_layers.flat(model, MAX_LAYERS)]
         names = [str(getattr(each, "name", "")) for each in inner if each is not None]
         return max(sorted(set(names)), key=names.count) if names else ""
     return str(getattr(policy, "name", ""))
@@ -286,7 +286,7 @@ def of_variables(variables: list[Any]) -> list[list[Any]]:
         name = str(getattr(variable, "path", None) or getattr(variable, "name", ""))
         layer = name.rpartition("/")[0] or name
         count = count_of([variable])
-        if layer not in rows and len(rows) >= MOST_LAYERS:
+        if layer not in rows and len(rows) >= MAX_LAYERS:
             continue
         known = rows.setdefault(layer, [layer, "", [], 0, 0, dtype_of(variable)])
         known[3] += count

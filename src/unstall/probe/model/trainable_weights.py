@@ -29,13 +29,13 @@ from unstall.probe.model.gradients_keras import user_losses
 from unstall.probe.model.weight_values import are_readable
 
 SMALL = 65_536  # elements; larger variables are read only if there is no smaller one
-MOST_READ = 6
+MAX_READ = 6
 FIRST_AT_STEP = 2
 SAMPLE_EVERY_S = 2.0
 SAMPLES_WHILE_CHANGING = 3  # weights that change need no more looking at
-MOST_LAYERS = 5000
-MOST_NAMES = 20
-MOST_VARIABLES = 50_000
+MAX_LAYERS = 5000
+MAX_NAMES = 20
+MAX_VARIABLES = 50_000
 ASK_SCHEDULE_AFTER = 50  # steps without any change
 
 
@@ -108,7 +108,7 @@ class Weights:
             "parameters": sum(size_of(variable) for variable in variables),
             "all_parameters": sum(size_of(variable) for variable in model.variables if _is_weight(variable)),
             "frozen_at": self.frozen_at[id(frozen[-1])] if frozen else None,
-            "frozen_layers": [layer.name for layer in frozen[:MOST_NAMES]],
+            "frozen_layers": [layer.name for layer in frozen[:MAX_NAMES]],
             **_loss_cut(model),
         }
         self.probe.emit(LoopSeen(at=time.time(), facts=facts))
@@ -126,7 +126,7 @@ class Weights:
         if self._model_reference is not None:
             self._model_reference = None
             self._reset()
-        if id(variables[0]) in self._asked_ids or len(self._asked_ids) > MOST_VARIABLES:
+        if id(variables[0]) in self._asked_ids or len(self._asked_ids) > MAX_VARIABLES:
             return
         self._asked_ids.update(id(variable) for variable in variables)
         if self.asked_at is None:
@@ -149,8 +149,8 @@ class Weights:
     def _watch(self, variables: list[Any]) -> None:
         ordered = sorted(variables, key=lambda variable: size_of(variable) > SMALL)
         small = [variable for variable in ordered if size_of(variable) <= SMALL] or ordered[:1]
-        spread = small[:: max(1, len(small) // MOST_READ)]
-        self._watched = (self._watched + [weakref.ref(variable) for variable in spread])[: 2 * MOST_READ]
+        spread = small[:: max(1, len(small) // MAX_READ)]
+        self._watched = (self._watched + [weakref.ref(variable) for variable in spread])[: 2 * MAX_READ]
         self._changing = 0
 
     # --- samples ---
@@ -375,7 +375,7 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
             weights.frozen_at.pop(id(layer), None)
             return
         place = user_place()
-        if place is not None and len(weights.frozen_at) < MOST_LAYERS:
+        if place is not None and len(weights.frozen_at) < MAX_LAYERS:
             weights.frozen_at[id(layer)] = place
 
     @unseen

@@ -13,7 +13,7 @@ from unstall.probe.core.ast_nodes import constant, is_constant, last_line
 from unstall.probe.model import gradient_cuts
 
 DEEPEST = 2
-MOST = 6
+MAX = 6
 _OPERATIONS = {
     "log": "a logarithm", "log2": "a logarithm", "log10": "a logarithm", "sqrt": "a square root", "rsqrt": "a square root",
     "divide": "a division", "true_divide": "a division", "reciprocal": "a division",
@@ -61,7 +61,7 @@ def _in_node(file: str, tree: ast.AST, node: ast.AST) -> list[Place]:
     found: dict[int, str] = {}
     _look(node, functions, DEEPEST, set(), found)
     ordered = sorted(found.items(), key=lambda item: (_RANK.get(item[1], 2), item[0]))
-    return [{"where": f"{file}:{line}", "what": what} for line, what in ordered[:MOST]]
+    return [{"where": f"{file}:{line}", "what": what} for line, what in ordered[:MAX]]
 
 
 def _look(node: Any, functions: gradient_cuts.Functions, depth: int, seen: set[str], found: dict[int, str]) -> None:

@@ -27,8 +27,8 @@ from unstall.probe.model.weight_values import Values, are_readable
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
 EARLY_COST_S = 0.03  # that the early samples may cost together
 SHARE = 0.0015  # of the time, later
-LEAST_GAP_S = 1.0
-MOST_GAP_S = 15.0
+MIN_GAP_S = 1.0
+MAX_GAP_S = 15.0
 GAP_GROWTH = 0.15  # of the time trained so far
 
 
@@ -128,7 +128,7 @@ class Numerics:
         now = time.monotonic()
         trained = now - self._began
         needed = self._cost / SHARE - trained  # until the cost is within its share
-        self._due = now + max(min(MOST_GAP_S, GAP_GROWTH * trained), LEAST_GAP_S, needed)
+        self._due = now + max(min(MAX_GAP_S, GAP_GROWTH * trained), MIN_GAP_S, needed)
 
     def _timed(self, read: Any) -> Any:
         began = time.thread_time()
@@ -141,7 +141,7 @@ class Numerics:
         arrays = self._timed(self._values.read)
         self._before = Snapshot(done, arrays)
         self._pair_at = done + 1
-        self._due = time.monotonic() + LEAST_GAP_S
+        self._due = time.monotonic() + MIN_GAP_S
 
     def _sample(self, done: int) -> None:
         began = time.thread_time()

@@ -9,8 +9,8 @@ from typing import Any, Optional
 from unstall.probe.core.weak_attribute import Weak
 from unstall.probe.model.gradients import name_of, size_of
 
-MOST_VARIABLES = 32
-MOST_ELEMENTS = 8192  # of one variable
+MAX_VARIABLES = 32
+MAX_ELEMENTS = 8192  # of one variable
 LARGEST_COPIED = 262_144  # elements; of a larger variable only the sample is copied to the host, where that can be done
 LARGEST_ON_JAX = 4_194_304  # JAX has no sample without a compilation: larger ones are left out unless they lie in host memory
 _SLOTS = ("_velocities", "_accumulators")
@@ -33,9 +33,9 @@ class Values:
         self._ids = {id(variable) for variable in variables}
         indexed = list(enumerate(variables))
         large = [(index, variable) for index, variable in indexed if len(variable.shape) >= 2]
-        chosen = _spread(large, MOST_VARIABLES - 4)
+        chosen = _spread(large, MAX_VARIABLES - 4)
         taken = {index for index, _ in chosen}
-        chosen += [pair for pair in indexed[::-1] if pair[0] not in taken][: MOST_VARIABLES - len(chosen)][:4]
+        chosen += [pair for pair in indexed[::-1] if pair[0] not in taken][: MAX_VARIABLES - len(chosen)][:4]
         chosen.sort(key=lambda pair: pair[0])
         self._variables = [weakref.ref(variable) for _, variable in chosen]
         self._positions = [index for index, _ in chosen]
@@ -80,7 +80,7 @@ class Values:
         if value is None:
             return None
         size = size_of(value)
-        stride = max(1, -(-size // MOST_ELEMENTS))
+        stride = max(1, -(-size // MAX_ELEMENTS))
         array = _host_array(value, stride)
         # One that is being made in the trace of this very step has no value yet, and reads as empty.
         return None if array is None or (not array.size and size) else array.copy()

@@ -18,7 +18,7 @@ from unstall.report.html.page import write_page
 WIDTH, HEIGHT = 1000.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 12.0, 28.0
 TICKS = 6
-MOST_POINTS = 400
+MAX_POINTS = 400
 LOG_FROM = 1000.0  # the greatest value, as a multiple of the least
 Point = tuple[float, float]
 
@@ -73,7 +73,7 @@ def _finite(points: list[Point]) -> list[Point]:
 
 
 def _thinned(points: list[Point]) -> list[Point]:
-    step = max(1, -(-len(points) // MOST_POINTS))
+    step = max(1, -(-len(points) // MAX_POINTS))
     return points[::step]
 
 

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.report.html.page import write_page
 from unstall.report.terminal.data import SPREADS
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from unstall.data.example import DataSet
 
 INK, FILL, SECOND = "#33363d", "#3d7fd9", "#e08a1e"
-MOST_CLASSES = 25
-MOST_POINTS = 20_000  # of the cloud of box sizes
+MAX_CLASSES = 25
+MAX_POINTS = 20_000  # of the cloud of box sizes
 
 
 def write_plots(data: DataSet, told: dict[str, Any], target: Path) -> None:
     try:
         target.write_bytes(plots(data, told))
     except OSError as error:
-        raise WrongInput(f"Cannot write the picture to '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
 def plots(data: DataSet, told: dict[str, Any]) -> bytes:
@@ -49,7 +49,7 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
         for limit in (32, 96):
             axes[2].axvline(limit, color=SECOND, linewidth=1.2)
         _logarithmic(axes[3], sides[:, 0] / sides[:, 1], "Shape of the boxes", "width over height")
-        shown = sides[np.random.default_rng(0).permutation(len(sides))[:MOST_POINTS]]
+        shown = sides[np.random.default_rng(0).permutation(len(sides))[:MAX_POINTS]]
         axes[4].scatter(shown[:, 0], shown[:, 1], s=3, alpha=0.25, color=FILL, linewidths=0, rasterized=True)
         _logarithmic_axis(axes[4], "x")
         _logarithmic_axis(axes[4], "y")
@@ -61,7 +61,7 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
 
 
 def _classes(axis: Any, told: dict[str, Any]) -> None:
-    rows = told["classes"][:MOST_CLASSES][::-1]
+    rows = told["classes"][:MAX_CLASSES][::-1]
     axis.barh([row["class"].replace("$", r"\$")[:24] for row in rows], [row["boxes"] for row in rows], color=FILL)
     more = len(told["classes"]) - len(rows)
     named(axis, "Boxes of each class" + (f" ({more} more)" if more > 0 else ""), "boxes", "")
@@ -107,7 +107,7 @@ def named(axis: Any, title: str, across: str, up: str) -> None:
 # What was found in a data set as one page that needs nothing else: tables, and pictures of the worst with their boxes.
 
 
-MOST_PICTURES = 36
+MAX_PICTURES = 36
 PICTURES_OF_ONE = 4  # of one problem
 LISTED = 20  # findings of each problem; all are in the JSON
 SIDE = 420  # pixels of a picture
@@ -118,7 +118,7 @@ def write_check(report: Report, target: Path) -> None:
     from unstall.data.check.defects import drawn, row_of
     from unstall.data.check.runner import as_plain
 
-    left = MOST_PICTURES
+    left = MAX_PICTURES
     problems = []
     for problem in report.found:
         pictures = [

@@ -7,20 +7,20 @@ import io
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.report.html.data import INK, named
 from unstall.report.html.page import write_page
 from unstall.training.evaluate.summary import FIGURES, mistaken
 
-MOST_CURVES = 12
-MOST_IN_TABLE = 30
+MAX_CURVES = 12
+MAX_IN_TABLE = 30
 
 
 def write_plots(plain: dict[str, Any], target: Path) -> None:
     try:
         target.write_bytes(plots(plain))
     except OSError as error:
-        raise WrongInput(f"Cannot write the picture to '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
 def plots(plain: dict[str, Any]) -> bytes:
@@ -37,7 +37,7 @@ def plots(plain: dict[str, Any]) -> bytes:
 
 
 def _curves(axis: Any, curves: dict[str, Any]) -> None:
-    shown = [(name, curve) for name, curve in curves["classes"].items() if curve is not None][:MOST_CURVES]
+    shown = [(name, curve) for name, curve in curves["classes"].items() if curve is not None][:MAX_CURVES]
     for name, curve in shown if len(curves["classes"]) > 1 else ():
         axis.plot(curves["recall"], curve, linewidth=1, alpha=0.75, label=_plain(name))
     for name, curve in curves["mean"].items():
@@ -61,8 +61,8 @@ def _table(axis: Any, confusion: dict[str, Any]) -> None:
     import numpy as np
 
     names, counts = confusion["classes"], np.array(confusion["table"], np.float64)
-    if len(names) > MOST_IN_TABLE:  # the most frequent, and the background
-        often = np.sort(np.argsort(-counts[:-1].sum(axis=1), kind="stable")[: MOST_IN_TABLE - 1])
+    if len(names) > MAX_IN_TABLE:  # the most frequent, and the background
+        often = np.sort(np.argsort(-counts[:-1].sum(axis=1), kind="stable")[: MAX_IN_TABLE - 1])
         often = np.append(often, len(names) - 1)
         names, counts = [names[place] for place in often], counts[np.ix_(often, often)]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.report.terminal.data import print_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def write_plot(plain: dict[str, Any], target: Path) -> None:
     try:
         target.write_bytes(plot(plain))
     except OSError as error:
-        raise WrongInput(f"Cannot write the picture to '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
 def write_sweep(plain: dict[str, Any], target: Path) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import write_text
@@ -86,7 +86,7 @@ def _write(page: str, target: Path, is_private: bool = False) -> None:
     try:
         write_text(target, page, errors="backslashreplace", is_private=is_private)
     except OSError as error:
-        raise WrongInput(f"Cannot write the page to '{target}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write the page to '{target}': {error.strerror}.") from None
 
 
 @cache

@@ -22,8 +22,8 @@ from unstall.journal.events.record import CircumstancesSeen, ModulesLoaded, Vers
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
-MOST_LAYERS = 60
-MOST_STAGES = 24
+MAX_LAYERS = 60
+MAX_STAGES = 24
 OWN_STAGES = ("read", "decode", "augment", "batch", "transfer")
 
 
@@ -83,8 +83,8 @@ def model(journal: Journal) -> dict[str, Any] | None:
     layers = [layer for layer in facts.get("layers") or [] if isinstance(layer, dict)]
     return {
         "model": facts.get("model"),
-        "layers": [{key: layer.get(key) for key in ("name", "class", "activation")} for layer in layers[:MOST_LAYERS]],
-        "layers_left_out": max(0, len(layers) - MOST_LAYERS),
+        "layers": [{key: layer.get(key) for key in ("name", "class", "activation")} for layer in layers[:MAX_LAYERS]],
+        "layers_left_out": max(0, len(layers) - MAX_LAYERS),
         "losses": [loss.get("name") for loss in facts.get("losses") or [] if isinstance(loss, dict)],
         "optimizer": facts.get("optimizer"),
         "compiled_at": short(facts.get("compiled_at"), program_folder(journal)),
@@ -103,7 +103,7 @@ def inputs(journal: Journal) -> dict[str, Any]:
         "where": short(last.where, program_folder(journal)) if last else None,
         "batches": last.batches if last else None,
         "arguments": last.arguments if last else {},
-        "stages": (_own_stages(journal) or _stages(journal))[:MOST_STAGES],
+        "stages": (_own_stages(journal) or _stages(journal))[:MAX_STAGES],
     }
 
 

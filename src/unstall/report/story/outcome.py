@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, WrongInput
+from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
 from unstall.diagnosis.probe_facts import journal_refused, probe_failure
 from unstall.journal.events import (
     DeviceSampled,
@@ -38,6 +38,8 @@ UNEXPLAINED = {
     "idle": "nothing says whether the program waits on purpose",
 }
 QUESTIONS = {"stuck": "why it is stuck", "failed": "why it failed", "killed": "why it was killed"}  # what cannot be told then
+# The error that refuses an input, as stories name it; the second is its name in those of earlier versions.
+REFUSALS = (f"{InvalidInputError.__module__}.{InvalidInputError.__name__}", "unstall.errors.WrongInput")
 _TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
 
@@ -56,7 +58,7 @@ def known_end(story: dict[str, Any]) -> str:
         return ""
     if given_up:
         return f"{given_up['cause']}: {given_up['happened']}"
-    is_refused = failure is not None and failure["kind"] == f"{WrongInput.__module__}.{WrongInput.__name__}"
+    is_refused = failure is not None and failure["kind"] in REFUSALS
     return f"refused: {failure['message']}" if failure and is_refused else ""
 
 

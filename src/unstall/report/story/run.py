@@ -52,7 +52,7 @@ from unstall.report.story.outcome import missing_rows, outcome_of, seen, why_unk
 from unstall.report.story.threads import threads
 from unstall.sensors.stacks import GONE
 
-MOST_EVENTS_PER_EVIDENCE = 5
+MAX_EVENTS_PER_EVIDENCE = 5
 GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
@@ -159,7 +159,7 @@ def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
                 "claim": evidence.claim,
                 "value": evidence.value,
                 "limit": evidence.limit,
-                "events": [_reference(event) for event in evidence.events[:MOST_EVENTS_PER_EVIDENCE]],
+                "events": [_reference(event) for event in evidence.events[:MAX_EVENTS_PER_EVIDENCE]],
             }
             for evidence in found.evidence
         ],

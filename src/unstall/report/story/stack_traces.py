@@ -10,18 +10,18 @@ from unstall.journal.events import Frame, SourceRead, StackSampled, StallBegan, 
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_native, is_user_file, place, program_folder
 
-MOST_STALLS = 4
-MOST_THREADS = 10
-MOST_FRAMES = 40
-MOST_LETTERS = 240  # of a name
-MOST_MESSAGE = 4000
+MAX_STALLS = 4
+MAX_THREADS = 10
+MAX_FRAMES = 40
+MAX_LETTERS = 240  # of a name
+MAX_MESSAGE = 4000
 
 
 def stalls(journal: Journal, named: Collection[str | None] = ()) -> list[dict[str, Any]]:
     """The last ones first. `named` are the places that the verdicts name: the threads that stand there come before all others."""
     told = []
     ends = journal.of(StallEnded)
-    for began in reversed(journal.of(StallBegan)[-MOST_STALLS:]):
+    for began in reversed(journal.of(StallBegan)[-MAX_STALLS:]):
         ended = next((event for event in ends if event.at >= began.at), None)
         until = ended.at if ended is not None else journal.now
         told.append(
@@ -48,7 +48,7 @@ def _threads(journal: Journal, since: float, until: float, named: Collection[str
     folder = program_folder(journal)
     rows = [_thread(thread, sample, source, folder) for sample in samples.values() for thread in sample.threads]
     rows.sort(key=lambda row: (not any(frame["where"] in named for frame in row["yours"]), not row["yours"], not row["main"]))
-    return rows[:MOST_THREADS]
+    return rows[:MAX_THREADS]
 
 
 def _source(journal: Journal) -> dict[tuple[str, int], str]:
@@ -57,7 +57,7 @@ def _source(journal: Journal) -> dict[tuple[str, int], str]:
 
 def _thread(thread: ThreadStack, sample: StackSampled, source: dict[tuple[str, int], str], folder: str) -> dict[str, Any]:
     return {
-        "name": thread["name"][:MOST_LETTERS] or f"thread {thread['id']}",
+        "name": thread["name"][:MAX_LETTERS] or f"thread {thread['id']}",
         "main": sample.main and thread["name"] == "MainThread",
         "pid": sample.pid,
         "active": thread["active"],
@@ -69,19 +69,19 @@ def _told(frames: list[Frame], source: dict[tuple[str, int], str], folder: str) 
     """All frames, innermost first, and those of the user's own again, with the text of their lines as far as it was read."""
     rows = [_frame(frame, source, folder) for frame in frames]
     return {
-        "yours": [row for row in rows if row["yours"]][:MOST_FRAMES],
-        "frames": rows[:MOST_FRAMES],
-        "frames_left_out": max(0, len(rows) - MOST_FRAMES),
+        "yours": [row for row in rows if row["yours"]][:MAX_FRAMES],
+        "frames": rows[:MAX_FRAMES],
+        "frames_left_out": max(0, len(rows) - MAX_FRAMES),
     }
 
 
 def _frame(frame: Frame, source: dict[tuple[str, int], str], folder: str) -> dict[str, Any]:
     native = is_native(frame)
     return {
-        "function": frame["function"][:MOST_LETTERS],
+        "function": frame["function"][:MAX_LETTERS],
         "where": frame["module"] if native else place(frame["file"], frame["line"], folder),
         "yours": not native and is_user_file(frame["file"]),
-        "text": source.get((frame["file"], frame["line"]), "")[:MOST_LETTERS],
+        "text": source.get((frame["file"], frame["line"]), "")[:MAX_LETTERS],
     }
 
 
@@ -93,8 +93,8 @@ def error(journal: Journal) -> dict[str, Any] | None:
     return {
         "at": fatal.at,
         "kind": fatal.kind,
-        "message": fatal.message[:MOST_MESSAGE],
-        "chain": [text[:MOST_MESSAGE] for text in fatal.chain[:5]],
+        "message": fatal.message[:MAX_MESSAGE],
+        "chain": [text[:MAX_MESSAGE] for text in fatal.chain[:5]],
         "thread": fatal.thread,
         **_told(fatal.frames, _source(journal), program_folder(journal)),
     }

@@ -18,7 +18,7 @@ from unstall.journal.stack_frames import is_native, main_thread, place, position
 from unstall.report.terminal.story import duration
 
 MAX_LINES = 6
-LEAST_WAIT_S = 1.0  # that is worth its time
+MIN_WAIT_S = 1.0  # that is worth its time
 SAME_LOOK_S = 2.0  # between a sample of the stacks and what the kernel says of the same threads
 # What a thread without Python may sit in that tells something; a futex or a poll is where idle ones always are.
 _TELLING_CALLS = frozenset(
@@ -144,7 +144,7 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
     for thread in newest.threads if newest is not None else []:
         call, on, name = asleep_in(looks, pid, thread["id"])
         stood = standing_s(looks, pid, thread["id"])
-        is_long = stood is not None and LEAST_WAIT_S <= stood < math.inf
+        is_long = stood is not None and MIN_WAIT_S <= stood < math.inf
         if thread["id"] in known or call not in _TELLING_CALLS or not is_long or not _is_in_it(looks, pid, thread["id"], call):
             continue
         rows.append(
@@ -188,7 +188,7 @@ def sentence(row: dict[str, Any]) -> str:
         words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
     if before_end_s is not None:
         return f"{words}, {duration(before_end_s)} before the end"
-    return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= LEAST_WAIT_S else "")
+    return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= MIN_WAIT_S else "")
 
 
 def dump_lines(rows: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[str]:

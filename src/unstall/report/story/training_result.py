@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from unstall.base.exit_codes import Ending
+from unstall.base.exit_codes import ExitCode
 from unstall.journal.run_folder import RunFolder
 
 
 def told(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
-    endings = {ending.value: ending.title for ending in Ending}
+    endings = {ending.value: ending.title for ending in ExitCode}
     return {
         "run": run.name,
         "folder": str(run.path),

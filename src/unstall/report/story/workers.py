@@ -9,7 +9,7 @@ from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_crew
 from unstall.diagnosis.verdict import Effect
 from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
 from unstall.diagnosis.workers.blocker import Holder, Holding
-from unstall.diagnosis.workers.members import Crew, Member
+from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
 from unstall.report.story.run import told_verdict
 
@@ -18,7 +18,7 @@ OF_THE_WHOLE = frozenset(
 )
 
 
-def tell_crew(crew: Crew, holding: Holding | None = None) -> dict[str, Any]:
+def tell_crew(crew: RunGroup, holding: Holding | None = None) -> dict[str, Any]:
     """`holding`: what a few numbers of each have shown already, where they are followed."""
     diagnosis, placed = diagnose_crew(crew), places_of(crew)
     verdicts = [{**told_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-MOST_DIFFERENCES = 30
-MOST_CHANGED_LINES = 6
+MAX_DIFFERENCES = 30
+MAX_CHANGED_LINES = 6
 LONGEST = 44  # of a value in the table
 
 
@@ -46,7 +46,7 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("what differs", "before", "after", "what it explains"):
         table.add_column(name, overflow="fold")
-    for row in rows[:MOST_DIFFERENCES]:
+    for row in rows[:MAX_DIFFERENCES]:
         what = Text(row["detail"] or row["name"].replace("_", " "), style="bold" if row["amounts"] else "")
         if row["where"]:
             what.append(f"\n{row['where']}", style="dim")
@@ -54,10 +54,10 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
         was, is_now = (_short(row[side], row["name"]) for side in ("before", "after"))
         table.add_row(what, Text(was, style="red"), Text(is_now, style="green"), explains)
         if row["name"] == "source":
-            for line in row["lines"][:MOST_CHANGED_LINES]:
+            for line in row["lines"][:MAX_CHANGED_LINES]:
                 table.add_row("", Text(without_codes(line), style="red" if line.startswith("-") else "green"), "", "")
-    if len(rows) > MOST_DIFFERENCES:
-        table.add_row(f"and {len(rows) - MOST_DIFFERENCES} more", "", "", "")
+    if len(rows) > MAX_DIFFERENCES:
+        table.add_row(f"and {len(rows) - MAX_DIFFERENCES} more", "", "", "")
     return table
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
 from unstall.report.terminal.data import print_line, printable
 from unstall.report.terminal.story import print_clean
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unstall.base.progress import Progress
     from unstall.data.example import DataSet
 
-MOST_SIDE = 4096  # pixels of a picture
+MAX_SIDE = 4096  # pixels of a picture
 ROWS = 100  # of the table; all are in the JSON
 
 
@@ -59,7 +59,7 @@ def draw(data: DataSet, result: dict[str, Any], folder: Path, progress: Progress
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WrongInput(f"Cannot write pictures to '{folder}': {error.strerror}.") from None
+        raise InvalidInputError(f"Cannot write pictures to '{folder}': {error.strerror}.") from None
     taken: set[str] = set()
     for number, image in enumerate(result["images"]):
         picture = _picture(data, image)
@@ -78,7 +78,7 @@ def _picture(data: DataSet, image: dict[str, Any]) -> Any:
     from unstall.data.tools.visualization import colour_of, decoded, draw_box
 
     source = data.examples[image["row"]].image
-    found = decoded(source, MOST_SIDE) if source is not None else None
+    found = decoded(source, MAX_SIDE) if source is not None else None
     if found is None:
         return None
     picture, scale = found

@@ -31,7 +31,7 @@ COLOUR = {
 }
 OUTCOME_COLOUR = {FOUND: "red", CLEAR: "green", UNKNOWN: "yellow"}
 SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
-MOST_NOT_SEEN = 4
+MAX_NOT_SEEN = 4
 # Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
 PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
 _CODES = re.compile(
@@ -252,7 +252,7 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     needed = _needed(story)
     is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
     rows = needed or [row for row in story["unknown"] if row["cure"] or is_unexplained]
-    return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MOST_NOT_SEEN]]
+    return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MAX_NOT_SEEN]]
 
 
 def _needed(story: dict[str, Any]) -> list[dict[str, str]]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-MOST_SHOWN = 40
-MOST_HOLDERS = 8
+MAX_SHOWN = 40
+MAX_HOLDERS = 8
 MARK = "◀ holds the others"
 
 
@@ -23,7 +23,7 @@ def show(story: dict[str, Any], out: Console) -> None:
     state = story["state"]
     place = f" at {story['coordinator']}" if story["coordinator"] else ""
     table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['of']} workers{place}{_not_read(story)}")
-    for holder in story["holders"][:MOST_HOLDERS]:
+    for holder in story["holders"][:MAX_HOLDERS]:
         host = f" ({holder['host']})" if holder["host"] else ""
         table.add_row(
             "held by", Text(f"worker {holder['worker']}{host}: {holder['words']}; {story['held']:,} wait", style="bold red")
@@ -35,7 +35,7 @@ def show(story: dict[str, Any], out: Console) -> None:
         if story["outcome"] == CLEAR:
             words = "nothing wrong among the workers in what could be " + ("read" if story["unread"] else "seen")
         table.add_row("verdict", Text(words, style=OUTCOME_COLOUR[story["outcome"]]))
-    for index, line in enumerate(damaged(story)[:MOST_SHOWN]):
+    for index, line in enumerate(damaged(story)[:MAX_SHOWN]):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for row in story["unknown"][:4] if state in {"stuck", "failed"} and not story["verdicts"] else []:
         table.add_row("not seen", Text(row["missing"], style="dim"))
@@ -56,13 +56,13 @@ def _workers(workers: list[dict[str, Any]]) -> Table:
     for name in ("worker", "machine", "step", "for", "what it does", ""):
         table.add_column(name, overflow="fold", header_style="dim")
     ordered = sorted(workers, key=lambda worker: not worker["holds"])
-    for worker in ordered[:MOST_SHOWN]:
+    for worker in ordered[:MAX_SHOWN]:
         style = "bold red" if worker["holds"] else ""
         step = f"{worker['step']:,}" if worker["step"] is not None else ""
         own = f"{worker['verdict']['cause']}: {worker['verdict']['summary']}" if worker["verdict"] else ""
         words = worker["words"] + (f"\n{own}" if own else "")
         row = (worker["name"], worker["host"], step, duration(worker["seconds"]), words, MARK if worker["holds"] else "")
         table.add_row(*(Text(str(cell), style=style) for cell in row))
-    if len(ordered) > MOST_SHOWN:
-        table.add_row(f"and {len(ordered) - MOST_SHOWN:,} more")
+    if len(ordered) > MAX_SHOWN:
+        table.add_row(f"and {len(ordered) - MAX_SHOWN:,} more")
     return table

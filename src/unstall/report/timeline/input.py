@@ -8,16 +8,16 @@ from unstall.journal.events import Event, InputMeasured, PipelineMeasured
 from unstall.report.timeline.bins import Named
 from unstall.report.timeline.plots import Plot, line_plot
 
-MOST_POINTS = 300
-MOST_STAGES = 12
-LEAST_THREADS = 0.01  # a stage that never does more is not worth a line
+MAX_POINTS = 300
+MAX_STAGES = 12
+MIN_THREADS = 0.01  # a stage that never does more is not worth a line
 OWN_STAGES = {"read": "read_s", "decode": "decode_s", "augment": "augment_s", "batch": "batch_s", "transfer": "transfer_s"}
 
 
 class Input:
     def __init__(self) -> None:
-        self._queues = Named(MOST_POINTS, MOST_STAGES)
-        self._work = Named(MOST_POINTS, MOST_STAGES)
+        self._queues = Named(MAX_POINTS, MAX_STAGES)
+        self._work = Named(MAX_POINTS, MAX_STAGES)
         self._before: dict[str, float] = {}  # seconds of work up to the last look, by stage
         self._before_s = 0.0
         self._iterator: object = None
@@ -49,7 +49,7 @@ class Input:
         if passed > 0:
             for name, done in work.items():
                 threads = max(0.0, done - self._before.get(name, 0.0)) / passed
-                if threads >= LEAST_THREADS or name in self._work.series:
+                if threads >= MIN_THREADS or name in self._work.series:
                     self._work.add(name, moment, threads)
         self._before, self._before_s = work, seconds
 

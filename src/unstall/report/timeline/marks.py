@@ -25,8 +25,8 @@ from unstall.report.terminal.story import without_codes
 from unstall.report.timeline.bins import short
 
 Mark = dict[str, Any]
-MOST_OF_A_KIND = 80
-MOST_LETTERS = 600
+MAX_OF_A_KIND = 80
+MAX_LETTERS = 600
 
 # Name of the event: kind of the mark, title, what is said of it. Words in braces are fields of the event.
 SHOWN = {
@@ -136,11 +136,11 @@ class Marks:
         mark = {
             "at": short(moment),
             "kind": kind,
-            "title": title.format_map(fields)[:MOST_LETTERS],
-            "detail": detail.format_map(fields)[:MOST_LETTERS],
+            "title": title.format_map(fields)[:MAX_LETTERS],
+            "detail": detail.format_map(fields)[:MAX_LETTERS],
         }
         if type(event).__name__ == "VerdictReached":
-            mark["cause"] = str(fields["cause"])[:MOST_LETTERS]
+            mark["cause"] = str(fields["cause"])[:MAX_LETTERS]
         self._put(mark)
 
     def _put(self, mark: Mark) -> None:
@@ -150,7 +150,7 @@ class Marks:
         self._counts[kind], self._last[kind] = count + 1, mark
         if count % self._every.setdefault(kind, 1) == 0:
             known.append(mark)
-        if len(known) >= MOST_OF_A_KIND:
+        if len(known) >= MAX_OF_A_KIND:
             del known[1::2]
             self._every[kind] *= 2
 

@@ -8,19 +8,19 @@ from unstall.journal.events import DeviceSampled, Event, HostSampled
 from unstall.report.timeline.bins import Named, Series
 from unstall.report.timeline.plots import Plot, line_plot
 
-MOST_POINTS = 1000
-MOST_DEVICES = 8
-MOST_DEVICE_POINTS = 400
+MAX_POINTS = 1000
+MAX_DEVICES = 8
+MAX_DEVICE_POINTS = 400
 
 
 class Memory:
     def __init__(self) -> None:
-        self._host = Named(MOST_POINTS, 3)
+        self._host = Named(MAX_POINTS, 3)
         self._host_limit = 0
-        self._cores = Series(MOST_POINTS)
-        self._devices = Named(MOST_DEVICE_POINTS, 2 * MOST_DEVICES)
+        self._cores = Series(MAX_POINTS)
+        self._devices = Named(MAX_DEVICE_POINTS, 2 * MAX_DEVICES)
         self._device_limits: dict[str, int] = {}
-        self._busy = Named(MOST_DEVICE_POINTS, MOST_DEVICES)
+        self._busy = Named(MAX_DEVICE_POINTS, MAX_DEVICES)
         self._host_peak: int | None = None
         self._device_peaks: dict[int, int] = {}
 
@@ -48,7 +48,7 @@ class Memory:
         self._devices.add(f"{name}, in use", moment, device.used_bytes)
         if ours:
             self._devices.add(f"{name}, the program", moment, sum(ours))
-        if name in self._device_limits or len(self._device_limits) < MOST_DEVICES:
+        if name in self._device_limits or len(self._device_limits) < MAX_DEVICES:
             self._device_limits[name] = device.total_bytes
         self._busy.add(name, moment, device.busy_percent)
 

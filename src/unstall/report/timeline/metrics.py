@@ -6,10 +6,10 @@ from unstall.journal.events import EpochEnded, Event, StepsEnded, UpdatesMeasure
 from unstall.report.timeline.bins import Named, Series
 from unstall.report.timeline.plots import Plot, line_plot
 
-MOST_POINTS = 1000
-MOST_FIGURES = 12
-MOST_FIGURE_POINTS = 300
-MOST_LOSSES = 8
+MAX_POINTS = 1000
+MAX_FIGURES = 12
+MAX_FIGURE_POINTS = 300
+MAX_LOSSES = 8
 RATES = frozenset({"learning_rate", "lr", "rate"})
 GRADIENT_NORM = "gradient_norm"  # of all weights, as the project's own trainer tells it
 NO_FIGURES = frozenset({"learn_s", "score_s", "skipped_updates"})  # that trainer's, which stand in other plots
@@ -18,10 +18,10 @@ LOSSES = {"loss": "mean of an epoch", "val_loss": "validation"}
 
 class Numbers:
     def __init__(self) -> None:
-        self._losses = Named(MOST_POINTS, MOST_LOSSES)
-        self._figures = Named(MOST_FIGURE_POINTS, MOST_FIGURES)
-        self._rate = Series(MOST_POINTS)
-        self._norm = Series(MOST_POINTS)
+        self._losses = Named(MAX_POINTS, MAX_LOSSES)
+        self._figures = Named(MAX_FIGURE_POINTS, MAX_FIGURES)
+        self._rate = Series(MAX_POINTS)
+        self._norm = Series(MAX_POINTS)
         self._is_measured = False  # by the project's own trainer, more often than once an epoch
 
     def take(self, event: Event, moment: float) -> None:

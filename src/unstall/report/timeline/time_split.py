@@ -17,17 +17,17 @@ from unstall.report.timeline.plots import Plot, area_plot, line_plot
 
 KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "away", "other")  # from the bottom of the plot
 AWAY_OVER_S = 60.0  # without an event: a watcher writes every few seconds, so nobody was there
-MOST_BINS = 1200
-MOST_POINTS = 1000
+MAX_BINS = 1200
+MAX_POINTS = 1000
 NOT_MEASURED = "The wait for input was not measured in this run: it is part of compute."
 WHAT_IT_IS = "Shares of the time that passed."
 
 
 class Spent:
     def __init__(self) -> None:
-        self._spans = Spans(KINDS, MOST_BINS)
-        self._step_seconds = Series(MOST_POINTS)
-        self._steps = Series(MOST_POINTS)
+        self._spans = Spans(KINDS, MAX_BINS)
+        self._step_seconds = Series(MAX_POINTS)
+        self._steps = Series(MAX_POINTS)
         self._stalled_at: float | None = None
         self._is_input_measured = False
         self._last = 0.0

@@ -13,17 +13,17 @@ from unstall.journal.events import Event, UpdatesMeasured, WeightsSampled
 from unstall.report.timeline.bins import Named
 from unstall.report.timeline.plots import Plot, line_plot
 
-MOST_GROUPS = 8
-MOST_POINTS = 300
-MOST_NAMES = 2 * MOST_GROUPS  # a program may train two models
+MAX_GROUPS = 8
+MAX_POINTS = 300
+MAX_NAMES = 2 * MAX_GROUPS  # a program may train two models
 OF_SOME = "Of the variables that were read, from the first layers to the last."
 OF_ALL = "Of all weights that learn, before they are cut; means over the updates since the point before."
 
 
 class Weights:
     def __init__(self) -> None:
-        self._gradients = Named(MOST_POINTS, MOST_NAMES)
-        self._updates = Named(MOST_POINTS, MOST_NAMES)
+        self._gradients = Named(MAX_POINTS, MAX_NAMES)
+        self._updates = Named(MAX_POINTS, MAX_NAMES)
         self._note = OF_SOME
         self._names: tuple[str, ...] = ()
         self._groups: dict[str, str] = {}
@@ -60,7 +60,7 @@ def groups(names: tuple[str, ...]) -> dict[str, str]:
     """Each variable's group: its layer, or its layer with the neighbours where there are many. 'a/conv/kernel' is of 'a/conv'."""
     layers = list(dict.fromkeys(_layer(name) for name in names))
     common = _common_folder(layers)
-    each = max(1, -(-len(layers) // MOST_GROUPS))
+    each = max(1, -(-len(layers) // MAX_GROUPS))
     called: dict[str, str] = {}
     for first in range(0, len(layers), each):
         members = layers[first : first + each]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import unstall
-from unstall.base.errors import NotPermitted, ProcessNotThere
+from unstall.base.errors import AccessDeniedError, ProcessNotFoundError
 from unstall.base.redact.environment import masked_command
 from unstall.base.redact.text import register_command, register_variables
 from unstall.diagnosis.findings import diagnose
@@ -41,7 +41,7 @@ NATIVE_WITHIN_S = 3.0  # the verdict must come within 5 s, with or without the n
 CHILDREN = 4
 LATEST_LOOK_S = 4.0
 NATIVE_WAKES = 2  # so often a thread is put on a CPU when its native stack is read
-LEAST_WAKES = 2  # of a thread that polls, while it is looked at
+MIN_WAKES = 2  # of a thread that polls, while it is looked at
 
 
 def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]:
@@ -121,13 +121,13 @@ def _wait_until_it_is_late(kernel: list[ThreadsSeen], pid: int, began: float) ->
 
 def _check(pid: int) -> None:
     if not Path(f"/proc/{pid}").exists():
-        raise ProcessNotThere(f"There is no process {pid}. Expected the number of a running process, as `ps` shows it.")
+        raise ProcessNotFoundError(f"There is no process {pid}. Expected the number of a running process, as `ps` shows it.")
     if os.geteuid() != 0:
         try:
             os.kill(pid, 0)
         except PermissionError:
             owner = Path(f"/proc/{pid}").stat().st_uid
-            raise NotPermitted(
+            raise AccessDeniedError(
                 f"Process {pid} belongs to user {owner}, not to you ({os.geteuid()}). Run it as that user, or with sudo."
             ) from None
 
@@ -205,7 +205,7 @@ def _wakes_by_itself(pid: int, kernel: list[ThreadsSeen]) -> bool:
     seen = [look for event in kernel if event.pid == pid and (look := find(event, pid)) is not None]
     if not seen or not seen[-1]["timed"] or any(look["runs"] is None for look in seen):
         return False
-    return bool(seen[-1]["runs"] - seen[0]["runs"] >= NATIVE_WAKES + LEAST_WAKES)
+    return bool(seen[-1]["runs"] - seen[0]["runs"] >= NATIVE_WAKES + MIN_WAKES)
 
 
 def _may_poll(pid: int, kernel: list[ThreadsSeen]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.redact.text import MASK
 from unstall.diagnosis.confirmation import SPEAKS_FOR
 from unstall.diagnosis.findings import diagnose
@@ -46,7 +46,9 @@ def confirm(
         refuse_foreign(run, journal)
     started = journal.first(RunStarted)
     if started is None or not started.command or started.mode == "attach":
-        raise WrongInput(f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch.")
+        raise InvalidInputError(
+            f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch."
+        )
     causes = [finding.cause for finding in diagnose(journal).findings]
     names = list(wanted) or experiments_for(causes)
     whole = _whole(command or started.command, started.folder, run) if names else []
@@ -66,7 +68,7 @@ def confirm(
 def _whole(command: Sequence[str], folder: str, run: RunFolder) -> Sequence[str]:
     if any(MASK in part for part in (*command, folder)):
         told = " ".join(command)
-        raise WrongInput(
+        raise InvalidInputError(
             f"The command of run '{run.name}' held a secret, which is not kept: {told}. It cannot be started again from here; "
             "expected: unstall run --confirm -- COMMAND"
         )
@@ -88,7 +90,7 @@ def _experiment(command: Sequence[str], folder: str, names: list[str]) -> list[E
             except subprocess.TimeoutExpired:
                 why = f"the program did not reach its first fit, or the experiments their end, in {LONGEST_S:.0f} s"
             except OSError as error:
-                raise WrongInput(f"Cannot start '{command[0]}' again in {folder}: {error.strerror}.") from None
+                raise InvalidInputError(f"Cannot start '{command[0]}' again in {folder}: {error.strerror}.") from None
         made = {event.experiment: event for event in read_folder(Path(scratch)).of(ExperimentEnded)}
     return [made.get(name) or ExperimentEnded(experiment=name, failed=why) for name in names]
 
@@ -102,10 +104,10 @@ def _last_line(log: Path) -> str:
 
 
 def refuse_foreign(run: RunFolder, journal: Journal) -> None:
-    """WrongInput, with what shows that the run is not this user's own on this machine."""
+    """InvalidInputError, with what shows that the run is not this user's own on this machine."""
     why = why_foreign(run, journal)
     if why is not None:
-        raise WrongInput(
+        raise InvalidInputError(
             f"The command of run '{run.name}' is not started: {why} Expected a run of your own, recorded on this machine. "
             "To watch the program and make the experiments: unstall run --confirm -- COMMAND"
         )

@@ -34,7 +34,7 @@ STEADY = 2  # a verdict on a run that moves is told when it has been reached so 
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RunOptions:
     quiet: bool = False
     stop_on_stall: bool = False
     json_target: str | None = None
@@ -42,7 +42,7 @@ class Wishes:
     board: bool = False
 
 
-def supervise(command: Sequence[str], wishes: Wishes) -> int:
+def supervise(command: Sequence[str], wishes: RunOptions) -> int:
     command = with_python(command)
     json_report.refuse_unwritable(wishes.json_target)
     run_folder.home()  # one that cannot be is refused, rather than the run put elsewhere
@@ -54,13 +54,13 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
     except UnstallError:
         run.remove_if_empty()
         raise
-    teller = Teller(run, wishes)
+    teller = Printer(run, wishes)
     with kept_in_bucket(run, teller.complain):
         _watch_to_the_end(launched, watch, teller, run, wishes)
     return launched.end_as_it_ended()
 
 
-def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: run_folder.RunFolder, wishes: Wishes) -> None:
+def _watch_to_the_end(launched: Launched, watch: Watch, teller: Printer, run: run_folder.RunFolder, wishes: RunOptions) -> None:
     while launched.wait(TICK_S) is None:
         watch.note(*launched.new_signals())
         diagnosis = watch.tick()
@@ -75,7 +75,7 @@ def _watch_to_the_end(launched: Launched, watch: Watch, teller: Teller, run: run
     teller.tell_the_end(watch, diagnosis)
 
 
-def show_on_board(run: run_folder.RunFolder, wishes: Wishes) -> None:
+def show_on_board(run: run_folder.RunFolder, wishes: RunOptions) -> None:
     """Before the program is started: from then on signals are passed on to it, and a board must not begin with them held back."""
     from unstall.board import autostart
 
@@ -102,10 +102,10 @@ def start(
     return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
 
 
-class Teller:
+class Printer:
     """Says each verdict once, when it is sure enough, and the summary at the end. Only on standard error."""
 
-    def __init__(self, run: run_folder.RunFolder, wishes: Wishes) -> None:
+    def __init__(self, run: run_folder.RunFolder, wishes: RunOptions) -> None:
         self._run = run
         self._wishes = wishes
         self._said: set[str] = set()

@@ -30,7 +30,7 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
 
-MOST_EVIDENCE = 4
+MAX_EVIDENCE = 4
 NEARLY_FULL = 0.9  # of the memory that the run may use: a crash of native code is then taken for want of memory
 CRASHES = frozenset({signals.SIGABRT, signals.SIGSEGV, signals.SIGBUS})
 USERS_MISTAKES = range(2, 6)  # exit codes of unstall.base.errors: nothing that a restart could mend
@@ -42,7 +42,7 @@ _OF_THE_HOST = re.compile(
 
 
 @dataclass(frozen=True)
-class Patient:
+class WorkerState:
     """What is known of a run when it is looked at: remedies are chosen by it."""
 
     settings: Settings
@@ -56,7 +56,7 @@ class Patient:
 
     @property
     def is_alone(self) -> bool:
-        return self.name == Patient.name
+        return self.name == WorkerState.name
 
     @property
     def name_inside(self) -> str:
@@ -69,7 +69,7 @@ class Patient:
         return "" if self.is_alone else f" with {self.name_inside}"
 
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
-        shown = tuple(evidence[:MOST_EVIDENCE])
+        shown = tuple(evidence[:MAX_EVIDENCE])
         return Fault(
             kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest,
             self.helped,
@@ -87,7 +87,7 @@ class NoHelp:
 # --- what it had ---
 
 
-def fault_of(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
+def fault_of(patient: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
     """What a worker died of that can be treated; None: it was done, or the mistake is one that only a person can mend."""
     if ended.signal is not None:
         return _killed(patient, ended.signal, step, diagnosis)
@@ -108,7 +108,7 @@ def fault_of(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagno
     return _raised(patient, ended, step, diagnosis)
 
 
-def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> Fault:
+def _killed(patient: WorkerState, number: int, step: int, diagnosis: Diagnosis) -> Fault:
     name = _name(number)
     told = told_by(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
@@ -127,7 +127,7 @@ def _killed(patient: Patient, number: int, step: int, diagnosis: Diagnosis) -> F
     return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
 
 
-def _out_of_memory(patient: Patient, step: int) -> Fault:
+def _out_of_memory(patient: WorkerState, step: int) -> Fault:
     met = patient.journal.last(MemoryExhausted)
     if met is None:
         return patient.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{patient.beside} in step {step:,}.")
@@ -141,7 +141,7 @@ def _out_of_memory(patient: Patient, step: int) -> Fault:
     )
 
 
-def _not_finite(patient: Patient, step: int) -> Fault:
+def _not_finite(patient: WorkerState, step: int) -> Fault:
     started = patient.journal.last(RunStarted)
     skipped = patient.journal.since(UpdateSkipped, started.at if started else 0.0)
     last = skipped[-1] if skipped else None
@@ -153,7 +153,7 @@ def _not_finite(patient: Patient, step: int) -> Fault:
     return patient.has(Kind.NOT_FINITE, last.step if last else step, happened, *evidence)
 
 
-def _diverged(patient: Patient, step: int) -> Fault:
+def _diverged(patient: WorkerState, step: int) -> Fault:
     rose = patient.journal.last(LossDiverged)
     if rose is None:
         return patient.has(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
@@ -161,7 +161,7 @@ def _diverged(patient: Patient, step: int) -> Fault:
     return patient.has(Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps")
 
 
-def without_others(patient: Patient, step: int) -> Fault:
+def without_others(patient: WorkerState, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
     lost = patient.journal.last(OthersLost)
     said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
@@ -181,7 +181,7 @@ def who_was_lost(journal: Journal) -> str:
     return ""
 
 
-def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
+def _raised(patient: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
     error = _fatal(patient.journal)
     what = innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
@@ -191,7 +191,7 @@ def _raised(patient: Patient, ended: ProcessEnded, step: int, diagnosis: Diagnos
     return patient.has(Kind.DIED, step, f"{patient.name} ended with an error in step {step:,}.", what, *told_by(diagnosis))
 
 
-def stuck(patient: Patient, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
+def stuck(patient: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
     lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
     usual = f", where {lasted} took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
     what = "The training" if patient.is_alone else patient.name

@@ -21,17 +21,17 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, step_reached, wait_share
-from unstall.supervisor.train.fault import Patient, told_by
+from unstall.supervisor.train.fault import WorkerState, told_by
 
 # --- a stall ---
 
-LEAST_STALL_S = 20.0  # of a worker that idles where it has done so often what it does
-LEAST_FIRST_STALL_S = 120.0  # where it does it for the first time
+MIN_STALL_S = 20.0  # of a worker that idles where it has done so often what it does
+MIN_FIRST_STALL_S = 120.0  # where it does it for the first time
 FIRST_STEPS = 10  # of a worker: a device is given several before the first is waited for, so they seem to take no time
 TIMES_LIMIT = 2.0  # the time after which it was looked at is given once more
-LEAST_BUSY_STALL_S = 900.0  # of one that computes, or whose device does: a first compilation may take long
+MIN_BUSY_STALL_S = 900.0  # of one that computes, or whose device does: a first compilation may take long
 BUSY_PERCENT = 10.0  # of a device
-LEAST_STALL_OUTSIDE_S = 300.0  # before the training, where data is read and a model is built
+MIN_STALL_OUTSIDE_S = 300.0  # before the training, where data is read and a model is built
 
 
 def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
@@ -39,12 +39,12 @@ def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     now = current_stall(journal)
     devices = journal.since(DeviceSampled, stall.since)
     if (now is not None and now.is_busy) or any((device.busy_percent or 0.0) >= BUSY_PERCENT for device in devices):
-        least = LEAST_BUSY_STALL_S
+        least = MIN_BUSY_STALL_S
     elif stall.phase in {"", "start", "between"}:
-        least = LEAST_STALL_OUTSIDE_S
+        least = MIN_STALL_OUTSIDE_S
     else:
         is_known = stall.usual_s is not None and not 0 <= stall.step < FIRST_STEPS
-        least = LEAST_STALL_S if is_known else LEAST_FIRST_STALL_S
+        least = MIN_STALL_S if is_known else MIN_FIRST_STALL_S
     return seconds > max(least, TIMES_LIMIT * stall.limit_s)
 
 
@@ -55,7 +55,7 @@ OWN_SHARE = 0.5  # of it that the run itself must hold: others' memory is not ou
 FULL_SAMPLES = 3  # in a row
 
 
-def memory_near_its_limit(patient: Patient) -> Fault | None:
+def memory_near_its_limit(patient: WorkerState) -> Fault | None:
     hosts = patient.journal.of(HostSampled)[-FULL_SAMPLES:]
     if len(hosts) < FULL_SAMPLES or not all(_is_full(host) for host in hosts):
         return None
@@ -72,19 +72,19 @@ def _is_full(host: HostSampled) -> bool:
 
 # --- starved input ---
 
-LEAST_LEFT_S = 300.0  # below this a restart is not worth it
+MIN_LEFT_S = 300.0  # below this a restart is not worth it
 TIMES_COST = 3.0  # the time to be gained, against what a restart costs
 RECENT_GROUPS = 60
 
 
-def starving(patient: Patient, diagnosis: Diagnosis) -> Fault | None:
+def starving(patient: WorkerState, diagnosis: Diagnosis) -> Fault | None:
     """Found by the watching half, steady, with enough of the run left for a restart to be worth it."""
     found = next((each.found for each in diagnosis.findings if each.cause == Kind.STARVED), None)
     if found is None or found.certainty < Certainty.LIKELY:
         return None
     groups = [group for group in patient.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:]
     share, left_s, cost_s = wait_share(groups), seconds_left(patient.journal, groups), start_s(patient.journal)
-    if share is None or left_s is None or cost_s is None or left_s < LEAST_LEFT_S or share * left_s < TIMES_COST * cost_s:
+    if share is None or left_s is None or cost_s is None or left_s < MIN_LEFT_S or share * left_s < TIMES_COST * cost_s:
         return None
     step = step_reached(patient.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import NoSuchRun, NotPermitted, WrongInput
+from unstall.base.errors import AccessDeniedError, InvalidInputError, RunNotFoundError
 from unstall.base.private_files import make_private_folder, write_private
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.config.sources import going_on
@@ -32,7 +32,9 @@ def refuse_contradiction(resume: str | None, out: str | None, config: str | None
         return
     for name, value in (("--out", out), ("--config", config)):
         if value is not None:
-            raise WrongInput(f"{name}: a run that goes on has its folder and its settings. Expected --resume without {name}.")
+            raise InvalidInputError(
+                f"{name}: a run that goes on has its folder and its settings. Expected --resume without {name}."
+            )
 
 
 def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
@@ -72,7 +74,7 @@ def _with_checkpoint(run: RunFolder) -> RunFolder:
 
     try:
         return fetched_run(run.bucket, with_checkpoint=True)
-    except NoSuchRun:
+    except RunNotFoundError:
         return run  # nothing of it has come there yet
 
 
@@ -104,7 +106,7 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
         _journal(run, settings, changes)
         _reserve(run)
     except OSError as error:
-        raise NotPermitted(
+        raise AccessDeniedError(
             f"Cannot write the run to '{out or run_folder.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
@@ -127,7 +129,7 @@ def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFol
         if place and is_bucket(place):
             run.keep_in(f"{place.rstrip('/')}/{within}")
     except OSError as error:
-        raise NotPermitted(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
+        raise AccessDeniedError(f"Cannot write to '{folder}': {error.strerror}. Another folder: --out FOLDER") from None
     return run
 
 
@@ -143,7 +145,9 @@ def _reserve(run: RunFolder) -> None:
     try:
         path.write_new(run.settings_path.read_bytes())
     except FileExistsError:
-        raise WrongInput(f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}") from None
+        raise InvalidInputError(
+            f"'{run.bucket}' holds a run already. Go on with it: unstall train --resume {run.bucket}"
+        ) from None
 
 
 def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> None:
@@ -180,9 +184,11 @@ def holds_run(out: str) -> bool:
 def _refuse_taken(out: str) -> None:
     folder = located(out)  # refuses what cannot be a path
     if holds_run(out):
-        raise WrongInput(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
+        raise InvalidInputError(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != run_folder.WORKERS for each in folder.iterdir())):
-        raise WrongInput(f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things.")
+        raise InvalidInputError(
+            f"--out: expected a folder that is empty or not there yet. Received: '{out}', which holds other things."
+        )
 
 
 # A run folder that somebody deletes while the run goes on is made again, with what a resume needs; the journals come back by

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Found
-from unstall.diagnosis.workers.members import Crew, Member
+from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.diagnosis.workers.step_times import length_of, longer_from, settled_groups
 from unstall.journal.events import MembershipSeen, OthersMissed
 from unstall.journal.reader import Journal
 
 if TYPE_CHECKING:
-    from unstall.supervisor.train.worker_monitor import Bedside
+    from unstall.supervisor.train.worker_monitor import WorkerMonitor
 
 LOOK_EVERY_S, LOOK_CLOSELY_EVERY_S = 3.0, 1.5
 STEADY = 2  # looks in a row that name the same worker
@@ -29,7 +29,7 @@ QUICKER = 0.8  # of the length that steps had, so long at most they take again w
 
 @dataclass(frozen=True)
 class Slow:
-    bed: Bedside
+    bed: WorkerMonitor
     found: Found
     told_at: float
 
@@ -41,7 +41,7 @@ class Slow:
 class Slowness:
     """What is known of it, over the life of these workers."""
 
-    def __init__(self, beds: Sequence[Bedside]) -> None:
+    def __init__(self, beds: Sequence[WorkerMonitor]) -> None:
         self._beds = beds
         self._looked_at = 0.0  # monotonic, as all times here
         self._close_since: float | None = None
@@ -59,7 +59,7 @@ class Slowness:
         if self.slow is not None:
             self.slow = None if self._has_caught_up(self.slow) else self.slow
             return None
-        verdict = worker_slow.examine_crew(Crew(tuple(_member(bed) for bed in self._beds)))
+        verdict = worker_slow.examine_workers(RunGroup(tuple(_member(bed) for bed in self._beds)))
         worker = verdict.details["workers"][0] if isinstance(verdict, Found) else None
         self._named = [] if worker is None else [*self._named[-STEADY:], worker]
         if not isinstance(verdict, Found) or len(self._named) < STEADY or len(set(self._named[-STEADY:])) > 1:
@@ -81,7 +81,7 @@ class Slowness:
         return len(groups) == STEADY and all(length_of(group) <= QUICKER * slow.step_s for group in groups)
 
 
-def _member(bed: Bedside) -> Member:
+def _member(bed: WorkerMonitor) -> Member:
     return Member(bed.who.words, bed.watch.journal, bed.watch.journal.last(MembershipSeen))
 
 

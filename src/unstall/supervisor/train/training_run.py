@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unstall.base import exit_codes
-from unstall.base.errors import BucketFailed, UnstallError
+from unstall.base.errors import BucketError, UnstallError
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import SUPERVISOR
 from unstall.config.settings import Settings, as_plain, changed, from_plain
@@ -26,13 +26,13 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import fitting_divisor
 from unstall.report import json as json_report
 from unstall.supervisor.launch import Launched
-from unstall.supervisor.run.program import Teller, Wishes, show_on_board, start
+from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, checkpoints
-from unstall.supervisor.train.fault import NoHelp, Patient, fault_of, made_in_vain, treat
+from unstall.supervisor.train.fault import NoHelp, WorkerState, fault_of, made_in_vain, treat
 from unstall.supervisor.train.preemption import Notice
 from unstall.supervisor.train.setup import KeptFolder
-from unstall.supervisor.train.worker_group import Ward
-from unstall.supervisor.train.worker_monitor import Bedside
+from unstall.supervisor.train.worker_group import WorkerGroup
+from unstall.supervisor.train.worker_monitor import WorkerMonitor
 from unstall.supervisor.upload_process import kept_in_bucket
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
@@ -42,7 +42,7 @@ WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folde
 KILLED_ADDS = 128  # to the number of the signal, as shells do
 
 
-def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int:
+def train(run: RunFolder, wishes: RunOptions, worker: Sequence[str] = WORKER) -> int:
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, 6 done but not all of it is in its
     bucket, else how the worker ended."""
     json_report.refuse_unwritable(wishes.json_target)
@@ -54,15 +54,15 @@ def train(run: RunFolder, wishes: Wishes, worker: Sequence[str] = WORKER) -> int
         if wishes.board:
             show_on_board(run, wishes)
         is_quiet = wishes.quiet or wishes.json_target == "-"
-        course = Course(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
+        course = TrainingRun(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         course.begin_with_what_fits()
         with kept_in_bucket(run if first.is_first else own, course.teller.complain) as kept, course.notice.listened_to():
             code = _trained(course)
             kept.has_time = code == 0
-        return code if code or kept.is_whole else BucketFailed.exit_code
+        return code if code or kept.is_whole else BucketError.exit_code
 
 
-def _trained(course: Course) -> int:
+def _trained(course: TrainingRun) -> int:
     while True:
         ward = course.start_workers()
         while ward.wait(TICK_S):
@@ -80,10 +80,10 @@ class Pending:
     sign: Sign
 
 
-class Course:
+class TrainingRun:
     """A run over all lives of its workers: its plans, its settings, what is said about it."""
 
-    def __init__(self, run: RunFolder, own: RunFolder, wishes: Wishes, settings: Settings, command: list[str]) -> None:
+    def __init__(self, run: RunFolder, own: RunFolder, wishes: RunOptions, settings: Settings, command: list[str]) -> None:
         """`own` is the folder of the first worker of this machine, which is the run's where all are on one."""
         self.run = run
         self._command, self._wishes = command, wishes
@@ -93,7 +93,7 @@ class Course:
         self.pending: list[Pending] = []
         self.verified: set[int] = set()
         self._is_guest = False
-        self.teller = Teller(own, wishes)
+        self.teller = Printer(own, wishes)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = Notice()
@@ -102,22 +102,22 @@ class Course:
 
     # --- the workers ---
 
-    def start_workers(self) -> Ward:
+    def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.memberships(os.environ, self.settings.workers)
         self._is_guest = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
-        return Ward(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
+        return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
-    def _start(self, who: Membership, writer: JournalWriter) -> Bedside:
+    def _start(self, who: Membership, writer: JournalWriter) -> WorkerMonitor:
         own = self.run.of_worker(who.worker)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
         variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
         launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
         self._mask = launched.mask
-        teller = self.teller if writer is self._writer else Teller(own, replace(self._wishes, quiet=True, json_target=None))
-        return Bedside(self, launched, watch, who, teller)
+        teller = self.teller if writer is self._writer else Printer(own, replace(self._wishes, quiet=True, json_target=None))
+        return WorkerMonitor(self, launched, watch, who, teller)
 
     def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
         if who.worker == lead.worker:
@@ -126,16 +126,16 @@ class Course:
         make_private_folder(own.path)
         return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 
-    def patient(self, bedside: Bedside) -> Patient:
+    def patient(self, bedside: WorkerMonitor) -> WorkerState:
         cores = len(os.sched_getaffinity(0))
         saved = tuple(checkpoints.steps(self.run))
         name = bedside.who.words[0].upper() + bedside.who.words[1:]
         journal, helped = bedside.watch.journal, frozenset(self.verified)
-        return Patient(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
+        return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
 
     # --- treating it ---
 
-    def repair(self, ward: Ward) -> bool:
+    def repair(self, ward: WorkerGroup) -> bool:
         """Does something about how the workers ended. False: nothing is to be done, or can be."""
         fault = self._fault(ward)
         if fault is None:
@@ -153,12 +153,12 @@ class Course:
         self._wait(ward, chosen.wait_s)
         return True
 
-    def _wait(self, ward: Ward, seconds: float) -> None:
+    def _wait(self, ward: WorkerGroup, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self.end_is_wanted(ward):
             time.sleep(TICK_S)
 
-    def _fault(self, ward: Ward) -> Fault | None:
+    def _fault(self, ward: WorkerGroup) -> Fault | None:
         ward.finish()
         if ward.is_done or self.end_is_wanted(ward):
             return None
@@ -166,7 +166,7 @@ class Course:
         ended, diagnosis = blamed.how_it_ended()
         return ward.stopped_for or fault_of(self.patient(blamed), ended, blamed.step(), diagnosis)
 
-    def _tell(self, bedside: Bedside, fault: Fault, plan: Plan) -> None:
+    def _tell(self, bedside: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
@@ -178,7 +178,7 @@ class Course:
         bedside.watch.note(made)
         bedside.tell_repair()
 
-    def _give_up(self, bedside: Bedside, fault: Fault, no_help: NoHelp) -> None:
+    def _give_up(self, bedside: WorkerMonitor, fault: Fault, no_help: NoHelp) -> None:
         advice = ""
         if no_help.asks is not None:
             options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
@@ -223,7 +223,7 @@ class Course:
                 "and the run goes on; its next checkpoint comes as it would have."
             )
 
-    def see_what_helped(self, bedside: Bedside) -> None:
+    def see_what_helped(self, bedside: WorkerMonitor) -> None:
         for pending in [each for each in self.pending if each.sign.is_seen(bedside.watch.journal)]:
             self.pending.remove(pending)
             made = pending.made
@@ -257,11 +257,11 @@ class Course:
         known = self.run.path.parent == batch_size_cache.path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
-    def end_is_wanted(self, ward: Ward) -> bool:
+    def end_is_wanted(self, ward: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
         return ward.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
 
-    def end(self, ward: Ward) -> int:
+    def end(self, ward: WorkerGroup) -> int:
         ended = ward.blamed.launched.ended
         assert ended is not None
         ward.lead.tell_the_end()

@@ -24,13 +24,13 @@ from unstall.journal.stack_frames import main_thread, python_frames
 from unstall.remedies.plan import Fault, Kind
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
-from unstall.supervisor.train.fault import MOST_EVIDENCE, Patient, stuck, without_others
-from unstall.supervisor.train.restart_triggers import LEAST_BUSY_STALL_S
+from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck, without_others
+from unstall.supervisor.train.restart_triggers import MIN_BUSY_STALL_S
 from unstall.supervisor.train.stragglers import Silence, Slow, Slowness
-from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, Bedside
+from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, WorkerMonitor
 
 if TYPE_CHECKING:
-    from unstall.supervisor.train.training_run import Course
+    from unstall.supervisor.train.training_run import TrainingRun
 
 SETTLES_S = 2.0  # after one has ended: others that fail by themselves show who was first
 DONE_WITHIN_S = 60.0  # after one is done; the others are about to be
@@ -38,7 +38,7 @@ STOPPED_S = 4.0  # that a process must have been stopped: a debugger that looks 
 GONE_S = 15.0  # after another's process has ended: by then the framework has noticed by itself, mostly
 IN_A_STEP = frozenset({"first_step", "train"})  # phases; what is done alone, as saving, is none of them
 SHOWN_FRAMES = 4  # of a stack, in a sentence
-MOST_FRAMES = 30  # of a stack, in the journal
+MAX_FRAMES = 30  # of a stack, in the journal
 STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.STATUS_DISK_SLEEP: "D"}
 
 
@@ -51,8 +51,8 @@ class Stopped:
     since: float  # monotonic
 
 
-class Ward:
-    def __init__(self, course: Course, beds: Sequence[Bedside]) -> None:
+class WorkerGroup:
+    def __init__(self, course: TrainingRun, beds: Sequence[WorkerMonitor]) -> None:
         self._course, self.beds = course, list(beds)
         self.lead = self.beds[0]
         self.stopped_for: Fault | None = None
@@ -94,7 +94,7 @@ class Ward:
         self.stopped_for = self.stopped_for or self.lead.stopped_for
 
     @property
-    def blamed(self) -> Bedside:
+    def blamed(self) -> WorkerMonitor:
         """The worker whose fault is treated."""
         if self._named is not None:
             return self._bed(self._named.worker)
@@ -108,10 +108,10 @@ class Ward:
     def is_asked_to_end(self) -> bool:
         return any(bed.launched.is_asked_to_end for bed in self.beds)
 
-    def _running(self) -> list[Bedside]:
+    def _running(self) -> list[WorkerMonitor]:
         return [bed for bed in self.beds if bed.launched.ended is None]
 
-    def _bed(self, worker: int) -> Bedside:
+    def _bed(self, worker: int) -> WorkerMonitor:
         return next(bed for bed in self.beds if bed.who.worker == worker)
 
     # --- one has ended ---
@@ -134,7 +134,7 @@ class Ward:
 
     # --- one stands still ---
 
-    def _waits_for_others(self, bed: Bedside) -> bool:
+    def _waits_for_others(self, bed: WorkerMonitor) -> bool:
         """A worker that idles while another of this machine gets on, compiles say; or one that waits for those of others."""
         stall = bed.watch.stall
         if stall is None:
@@ -143,7 +143,7 @@ class Ward:
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
         is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
-        return is_elsewhere and not stragglers.gone_s(bed.watch.journal) and time.time() - stall.since < LEAST_BUSY_STALL_S
+        return is_elsewhere and not stragglers.gone_s(bed.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
@@ -196,15 +196,15 @@ class Ward:
             self.stopped_for = decided.stopped_for
             self._end_the_rest()
 
-    def _stop_all(self, bed: Bedside, silent_s: float) -> None:
+    def _stop_all(self, bed: WorkerMonitor, silent_s: float) -> None:
         """For this worker, if it was named; else for all of them."""
         patient = self._course.patient(bed)
         if self._named is None:
-            patient = replace(patient, name=Patient.name)
+            patient = replace(patient, name=WorkerState.name)
         fault = stuck(patient, bed.watch.stall, bed.step(), silent_s, bed.watch.diagnosis)
         if self._named is not None:
             stood = [f"it stood at {' < '.join(_stack_of(bed)[:SHOWN_FRAMES])}"] if _stack_of(bed) else []
-            fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MOST_EVIDENCE])
+            fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MAX_EVIDENCE])
         self.stopped_for = fault
         self._end_the_rest()
 
@@ -264,7 +264,7 @@ class Ward:
         for bed in self._running():
             bed.launched.stop(HUNG_ENDS_S)
 
-    def _tell(self, bed: Bedside, how: str, seconds: float, **more: Any) -> None:
+    def _tell(self, bed: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
         stack = _stack_of(bed)
         event = WorkerFaltered(
             at=time.time(), worker=bed.who.worker, of=bed.who.workers, pid=bed.launched.pid, how=how, step=bed.step(),
@@ -273,7 +273,7 @@ class Ward:
         self.lead.watch.note(event)
 
 
-def _look_at(bed: Bedside) -> Look:
+def _look_at(bed: WorkerMonitor) -> Look:
     beat, host, sample = bed.watch.beat(), bed.watch.journal.last(HostSampled), bed.watch.journal.last(StackSampled)
     thread = main_thread(sample) if sample is not None else None
     try:
@@ -302,7 +302,7 @@ def _cpu_s(pid: int) -> float:
     return float(times.user + times.system)
 
 
-def _end_of(bed: Bedside) -> End:
+def _end_of(bed: WorkerMonitor) -> End:
     ended = bed.launched.ended
     assert ended is not None
     return End(bed.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
@@ -315,13 +315,13 @@ def _how(ended: ProcessEnded) -> str:
     return "lost the others" if is_without_others else "died"
 
 
-def _stack_of(bed: Bedside) -> list[str]:
+def _stack_of(bed: WorkerMonitor) -> list[str]:
     """The main thread as it was last seen, innermost first."""
     sample = bed.watch.journal.last(StackSampled)
     thread = main_thread(sample) if sample is not None else None
     if thread is None:
         return []
-    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in python_frames(thread)[:MOST_FRAMES]]
+    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in python_frames(thread)[:MAX_FRAMES]]
 
 
 def _place(stack: Sequence[str]) -> str:

@@ -24,8 +24,8 @@ from unstall.supervisor.watch import Watch
 from unstall.training.distributed.process_env import Membership
 
 if TYPE_CHECKING:
-    from unstall.supervisor.run.program import Teller
-    from unstall.supervisor.train.training_run import Course
+    from unstall.supervisor.run.program import Printer
+    from unstall.supervisor.train.training_run import TrainingRun
 
 SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
 HUNG_ENDS_S = 10.0  # one that stands still
@@ -33,14 +33,16 @@ RESTART_SAVES_S = 60.0  # a healthy one that is to be started again: nothing hur
 UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
 
-class Bedside:
-    def __init__(self, course: Course, launched: Launched, watch: Watch, who: Membership, teller: Teller) -> None:
+class WorkerMonitor:
+    def __init__(self, course: TrainingRun, launched: Launched, watch: Watch, who: Membership, teller: Printer) -> None:
         """`teller`: what is said of one of several workers goes into its own story alone."""
         self.who, self._teller, self._is_lead = who, teller, teller is course.teller
         self.launched = launched
         self.watch = watch
         self.stopped_for: Fault | None = None
-        self.waits_for_others: Callable[[Bedside], bool] = lambda bed: False  # who get on: it is not hung, whatever it seems
+        self.waits_for_others: Callable[[WorkerMonitor], bool] = lambda bed: (
+            False
+        )  # who get on: it is not hung, whatever it seems
         self._stopped_at = 0.0
         self._course = course
         self._waiting: tuple[Fault, float] | None = (

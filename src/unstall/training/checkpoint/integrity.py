@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
 from unstall.config.settings import as_plain, from_plain
 from unstall.journal.run_folder import RunFolder
@@ -91,7 +91,8 @@ def step_of(path: Path) -> int:
 
 
 def refuse_unresumable(run: RunFolder) -> None:
-    """Before anything is written to the run. WrongInput where it has no sound checkpoint, and something that could be lost."""
+    """Before anything is written to the run. InvalidInputError where it has no sound checkpoint, and something that could
+    be lost."""
     refused: dict[Path, str] = {}
     for path in paths(run.checkpoints_path):
         try:
@@ -101,7 +102,7 @@ def refuse_unresumable(run: RunFolder) -> None:
     if any(run.checkpoints_path.glob(".step-*.before")):
         return None  # one that was about to be replaced: the worker takes it back
     if refused or _kept(run):
-        raise WrongInput(refusal(run, refused))
+        raise InvalidInputError(refusal(run, refused))
     return None
 
 

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, some
 from unstall.training.checkpoint.integrity import POSITION
-from unstall.training.loop.datasets import Lessons
+from unstall.training.loop.datasets import TrainValData
 
 DATA = "data"  # of a checkpoint's position
 CURE = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
 
 
-def told(learned: Lessons) -> dict[str, Any]:
+def told(learned: TrainValData) -> dict[str, Any]:
     return {"classes": list(learned.classes), "examples": len(learned.train.examples)}
 
 
-def refuse_other_classes(position: dict[str, Any], learned: Lessons) -> str:
+def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str:
     """What was learned under one name must not go on under another. Gives what is to be said of other images; else nothing."""
     before, now = position.get(DATA), told(learned)
     if before is None:  # a checkpoint of an older version
         return ""
     if before["classes"] != now["classes"]:
-        raise WrongInput(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {CURE}.")
+        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {CURE}.")
     if before["examples"] == now["examples"]:
         return ""
     images = counted(now["examples"], "image")

@@ -29,7 +29,7 @@ from unstall.training.loop.instrumentation import tell
 
 ASIDE = "."  # what begins with this is being written, or on its way out
 BEFORE = ".before"  # what ends with this is on its way out as soon as the next of the same step is in
-MOST_SHARE = 0.03  # of the time that saving may take
+MAX_SHARE = 0.03  # of the time that saving may take
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Rhythm:
 
     @property
     def interval_s(self) -> float:
-        return max(self._every_s, self._cost_s / MOST_SHARE)
+        return max(self._every_s, self._cost_s / MAX_SHARE)
 
     @property
     def is_stretched(self) -> bool:
@@ -230,7 +230,7 @@ class Rhythm:
             return False
         if self._every_steps:
             return at_epoch_end or step // self._every_steps > self._since // self._every_steps
-        interval_s = self._cost_s / MOST_SHARE if at_epoch_end else self.interval_s
+        interval_s = self._cost_s / MAX_SHARE if at_epoch_end else self.interval_s
         return time.monotonic() - self._last >= interval_s
 
     def is_kept(self, step: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from unstall.backends import is_installed
 from unstall.backends.packages import version_of
-from unstall.base.errors import NotInstalled, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError
 from unstall.training.distributed.collectives import Channel
 from unstall.training.distributed.process_env import Membership
 from unstall.training.distributed.rendezvous import Met
@@ -30,12 +30,14 @@ def backend_for(backend: str, workers: int, environ: Mapping[str, str] = os.envi
     said = backend if backend != "auto" else environ.get("KERAS_BACKEND") or CAN_SHARE
     if said != CAN_SHARE:
         source = "backend" if backend != "auto" else "KERAS_BACKEND"
-        raise WrongInput(
+        raise InvalidInputError(
             f"{source}: expected {CAN_SHARE} for {workers} workers, as Keras shares a step between processes on no other. "
             f"Received: {said}. Write --backend {CAN_SHARE}, or --workers 1"
         )
     if not is_installed(CAN_SHARE):
-        raise NotInstalled(f"{workers} workers need the package '{CAN_SHARE}'. Install: pip install 'unstall[{CAN_SHARE}]'")
+        raise MissingDependencyError(
+            f"{workers} workers need the package '{CAN_SHARE}'. Install: pip install 'unstall[{CAN_SHARE}]'"
+        )
     return CAN_SHARE
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 
 WORKER, WORKERS, COORDINATOR = "UNSTALL_WORKER", "UNSTALL_WORKERS", "UNSTALL_COORDINATOR"
 CARDS = "CUDA_VISIBLE_DEVICES"
@@ -61,7 +61,7 @@ def of(environ: Mapping[str, str]) -> Membership:
     workers = _number(environ, WORKERS, least=1)
     worker = _number(environ, WORKER, least=0)
     if worker >= workers:
-        raise WrongInput(f"{WORKER}: expected a number below {WORKERS} ({workers}), counted from 0. Received: {worker}")
+        raise InvalidInputError(f"{WORKER}: expected a number below {WORKERS} ({workers}), counted from 0. Received: {worker}")
     if workers == 1:
         return Membership()
     return Membership(worker, workers, _address(environ.get(COORDINATOR, "")))
@@ -70,12 +70,12 @@ def of(environ: Mapping[str, str]) -> Membership:
 def _number(environ: Mapping[str, str], name: str, least: int) -> int:
     said = environ.get(name, "").strip()
     if not said.isdecimal() or int(said) < least:
-        raise WrongInput(f"{name}: expected a whole number of {least} or more. Received: {said!r}")
+        raise InvalidInputError(f"{name}: expected a whole number of {least} or more. Received: {said!r}")
     return int(said)
 
 
 def _address(said: str) -> str:
     host, _, port = said.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= LAST_PORT:
-        raise WrongInput(f"{COORDINATOR}: expected host:port of worker 0, as in 10.0.0.7:8476. Received: {said!r}")
+        raise InvalidInputError(f"{COORDINATOR}: expected host:port of worker 0, as in 10.0.0.7:8476. Received: {said!r}")
     return said.strip()

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.process_env import Membership
 
-MOST_WAIT_S = 300.0  # for others to come: a machine may have to be fetched and its image to be loaded
+MAX_WAIT_S = 300.0  # for others to come: a machine may have to be fetched and its image to be loaded
 LOOK_EVERY_S = 0.2
 TRY_AGAIN_S = 0.3
 LONGEST_LINE = 2**20
@@ -74,7 +74,7 @@ class Clock:
 Waiting = Callable[[Awaited], None]  # called now and then; what it raises ends the waiting
 
 
-def meet(who: Membership, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MOST_WAIT_S) -> Met:
+def meet(who: Membership, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MAX_WAIT_S) -> Met:
     meeting = _Host(who, card, agree) if who.is_first else _Guest(who, card)
     return meeting.meet(waiting, time.monotonic(), most_wait_s)
 
@@ -112,7 +112,7 @@ class _Host:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise AddressTaken(f"port {port} is taken") from None
-            raise WrongInput(
+            raise InvalidInputError(
                 f"UNSTALL_COORDINATOR: worker 0 cannot listen at {self._who.coordinator}: {error.strerror}."
             ) from None
         with listener, self._selector:
@@ -162,7 +162,7 @@ class _Host:
         if why:
             _send(came.connection, {"refused": why})
             self._refuse_all(why)
-            raise WrongInput(why)
+            raise InvalidInputError(why)
         for old in [each for each in self._came.values() if each.hello.get("worker") == number]:
             self._let_go(old)
         came.hello, came.heard_at = {**hello, "worker": number}, time.time()
@@ -279,7 +279,7 @@ class _Guest:
         if answer is None:
             return None  # an old life of worker 0 may still listen there, with its framework's own language
         if "refused" in answer:
-            raise WrongInput(str(answer["refused"]))
+            raise InvalidInputError(str(answer["refused"]))
         address = str(connection.getsockname()[0]).removeprefix("::ffff:")
         clock = _clock(asked_at, answer.get("clock"), answered_at)
         waited = time.monotonic() - began

@@ -33,7 +33,7 @@ class Score:
         precision, recall = self.precision, self.recall
         values = [_mean(precision[..., 0, -1]), _mean(precision[[0], ..., 0, -1]), _mean(precision[[5], ..., 0, -1])]
         values += [_mean(precision[..., area, -1]) for area in (1, 2, 3)]
-        values += [_mean(recall[..., 0, most]) for most in range(len(MOST_DETECTIONS))]
+        values += [_mean(recall[..., 0, most]) for most in range(len(MAX_DETECTIONS))]
         values += [_mean(recall[..., area, -1]) for area in (1, 2, 3)]
         return dict(zip(FIGURES, values, strict=True))
 
@@ -67,7 +67,7 @@ def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, prog
                     of_class[number].append(pair)
         if progress is not None:
             progress("scoring", place + 1, len(truths))
-    shape = (len(IOUS), classes, len(AREAS), len(MOST_DETECTIONS))
+    shape = (len(IOUS), classes, len(AREAS), len(MAX_DETECTIONS))
     precision = np.full((shape[0], len(RECALLS), *shape[1:]), NOTHING)
     recall = np.full(shape, NOTHING)
     objects = np.zeros(classes, np.int64)
@@ -80,8 +80,8 @@ def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, prog
 
 def _curves(pairs: Sequence[Matched]) -> tuple[Floats, Floats]:
     """Of one class, over all images: (IoUs, recalls, areas, most) and (IoUs, areas, most)."""
-    precision = np.full((len(IOUS), len(RECALLS), len(AREAS), len(MOST_DETECTIONS)), NOTHING)
-    recall = np.full((len(IOUS), len(AREAS), len(MOST_DETECTIONS)), NOTHING)
+    precision = np.full((len(IOUS), len(RECALLS), len(AREAS), len(MAX_DETECTIONS)), NOTHING)
+    recall = np.full((len(IOUS), len(AREAS), len(MAX_DETECTIONS)), NOTHING)
     scores = np.concatenate([pair.scores for pair in pairs])
     rank = np.concatenate([np.arange(len(pair.scores)) for pair in pairs])
     is_right, is_ignored = (
@@ -89,7 +89,7 @@ def _curves(pairs: Sequence[Matched]) -> tuple[Floats, Floats]:
     )
     objects = np.sum([pair.objects for pair in pairs], axis=0)
     order = np.argsort(-scores, kind="stable")
-    for most, limit in enumerate(MOST_DETECTIONS):
+    for most, limit in enumerate(MAX_DETECTIONS):
         shown = order[rank[order] < limit]
         for area in np.flatnonzero(objects).tolist():
             right = is_right[area][:, shown]
@@ -127,7 +127,7 @@ def _mean(values: Floats) -> float:
 
 IOUS = np.linspace(0.5, 0.95, 10)
 AREAS = {"all": (0.0, 1e10), "small": (0.0, 32.0**2), "medium": (32.0**2, 96.0**2), "large": (96.0**2, 1e10)}
-MOST_DETECTIONS = (1, 10, 100)  # of a class in an image
+MAX_DETECTIONS = (1, 10, 100)  # of a class in an image
 _LOW, _HIGH = (np.array(ends)[:, None] for ends in zip(*AREAS.values(), strict=True))
 _NEARLY_ONE = 1 - 1e-10
 
@@ -166,7 +166,7 @@ def matched(truth: Truth, answer: Answer, number: int) -> Matched | None:
     here, found = np.flatnonzero(truth.classes == number), np.flatnonzero(answer.classes == number)
     if not len(here) and not len(found):
         return None
-    found = found[np.argsort(-answer.scores[found], kind="stable")][: MOST_DETECTIONS[-1]]
+    found = found[np.argsort(-answer.scores[found], kind="stable")][: MAX_DETECTIONS[-1]]
     crowd, areas = truth.crowd[here], truth.areas[here]
     is_beside = crowd | (areas < _LOW) | (areas > _HIGH)  # (areas, objects)
     boxes = answer.boxes[found]

@@ -9,16 +9,16 @@ import numpy.typing as npt
 
 from unstall.training.evaluate.coco_metrics import Answer, Truth, overlaps
 
-LEAST_SCORE = 0.3  # a detection below this is not counted: nobody would show it
-LEAST_IOU = 0.5
+MIN_SCORE = 0.3  # a detection below this is not counted: nobody would show it
+MIN_IOU = 0.5
 
 
 def confusion(
     truths: Sequence[Truth],
     answers: Sequence[Answer],
     classes: int,
-    least_score: float = LEAST_SCORE,
-    least_iou: float = LEAST_IOU,
+    least_score: float = MIN_SCORE,
+    least_iou: float = MIN_IOU,
 ) -> npt.NDArray[np.int64]:
     """(classes + 1, classes + 1): row what is there, column what was said; the last row is background that was taken for
     something, the last column what was not found. The best detections choose first, whatever their class; on a crowd none

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import some
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
 from unstall.training.evaluate.coco_metrics import RECALLS, Answer, Score, Truth, score
-from unstall.training.evaluate.confusion_matrix import LEAST_IOU, LEAST_SCORE, confusion
+from unstall.training.evaluate.confusion_matrix import MIN_IOU, MIN_SCORE, confusion
 from unstall.training.evaluate.detections import Detected, Found
 from unstall.training.evaluate.inference import Detecting, detections, pipeline_for
 
@@ -50,8 +50,8 @@ class Evaluation:
             },
             "confusion": {
                 "classes": [*self.classes, "background"],
-                "least_score": LEAST_SCORE,
-                "least_iou": LEAST_IOU,
+                "least_score": MIN_SCORE,
+                "least_iou": MIN_IOU,
                 "rows_are": "what is there",
                 "table": self.confusion.tolist(),
             },
@@ -89,7 +89,7 @@ def judged(
     to_data = class_map(detector, class_names, data)
     if not found.by_row:
         why = next(iter(found.skipped.items()), ("", "it has no examples"))
-        raise WrongInput(f"No image of '{data.path}' can be read. {': '.join(why)}")
+        raise InvalidInputError(f"No image of '{data.path}' can be read. {': '.join(why)}")
     truths = [truth_of(data.examples[row]) for row in found.by_row]
     answers = [answer_of(each, to_data) for each in found.by_row.values()]
     classes = len(data.classes)
@@ -104,7 +104,7 @@ def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> 
     count = detector.settings.classes
     if not class_names:
         if count != len(data.classes):
-            raise WrongInput(
+            raise InvalidInputError(
                 f"The detector has {count} classes of unknown names, '{data.path}' has {len(data.classes)}. Expected as many."
             )
         return np.arange(count, dtype=np.int32)
@@ -112,7 +112,7 @@ def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> 
     mapped = np.array([numbers.get(name.strip().lower(), ELSEWHERE) for name in class_names], np.int32)
     if (mapped == ELSEWHERE).all():
         own, theirs = some(class_names), some(data.classes)
-        raise WrongInput(
+        raise InvalidInputError(
             f"The detector and '{data.path}' have no class in common. The detector's: {own}. The data set's: {theirs}."
         )
     return mapped

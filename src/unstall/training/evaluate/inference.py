@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
@@ -87,7 +87,7 @@ def predict(
     skipped = pipeline.skipped.by_name
     if not images:
         name, why = next(iter(skipped.items()))
-        raise WrongInput(f"None of the {len(data.examples)} images can be read. '{name}': {why}")
+        raise InvalidInputError(f"None of the {len(data.examples)} images can be read. '{name}': {why}")
     return {"images": images, "skipped": [{"image": name, "why": why} for name, why in skipped.items()]}
 
 

@@ -14,8 +14,8 @@ from unstall.data.tools.visualization import GROUND, chosen, colour_of, decoded,
 from unstall.training.evaluate.detections import Found
 from unstall.training.evaluate.inference import Detecting, detections, pipeline_for
 
-MOST = 6
-LEAST_SCORE = 0.3
+MAX = 6
+MIN_SCORE = 0.3
 SIDE = 480  # pixels of the longer side, at most; a smaller image is made larger, so that names can be read
 GAP = 8
 CAPTION = 16
@@ -26,7 +26,7 @@ class Picture(NamedTuple):
     image: Any  # RGB, as Pillow has it
 
 
-def pictures(model: Detecting, data: DataSet, class_names: Sequence[str], batch_size: int, most: int = MOST) -> list[Picture]:
+def pictures(model: Detecting, data: DataSet, class_names: Sequence[str], batch_size: int, most: int = MAX) -> list[Picture]:
     """The same images each time. `class_names` are the detector's; the data set's may be others."""
     some = replace(data, examples=[data.examples[row] for row in chosen(data, most, seed=0)])
     found = dict(detections(model, pipeline_for(model.detector, some, batch_size)))
@@ -35,7 +35,7 @@ def pictures(model: Detecting, data: DataSet, class_names: Sequence[str], batch_
 
 
 def write(folder: Path, made: Sequence[Picture]) -> list[Path]:
-    """As PNG. A disk that refuses is an OSError, or WrongInput with its words."""
+    """As PNG. A disk that refuses is an OSError, or InvalidInputError with its words."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for number, picture in enumerate(made, start=1):
@@ -47,7 +47,7 @@ def write(folder: Path, made: Sequence[Picture]) -> list[Path]:
 def _beside(example: Example, classes: Sequence[str], found: Found, class_names: Sequence[str]) -> Picture | None:
     from PIL import Image, ImageDraw
 
-    shown = found.at_least(LEAST_SCORE)
+    shown = found.at_least(MIN_SCORE)
     there = [_named(classes, number) for number in example.classes.tolist()]
     answers = [
         f"{_named(class_names, number)[:17]} {score:.2f}"
@@ -62,7 +62,7 @@ def _beside(example: Example, classes: Sequence[str], found: Found, class_names:
     both.paste(right, (left.width + GAP, CAPTION))
     pen = ImageDraw.Draw(both)
     pen.text((2, 2), "what is there", fill=(220, 220, 224))
-    pen.text((left.width + GAP + 2, 2), f"what is found, {LEAST_SCORE:g} and more", fill=(220, 220, 224))
+    pen.text((left.width + GAP + 2, 2), f"what is found, {MIN_SCORE:g} and more", fill=(220, 220, 224))
     return Picture(example.name, both)
 
 

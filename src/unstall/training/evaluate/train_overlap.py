@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
@@ -25,7 +25,7 @@ from unstall.detectors.weights.description import description_of
 from unstall.detectors.weights.reader import read
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import is_bucket
-from unstall.training.loop.datasets import Lessons
+from unstall.training.loop.datasets import TrainValData
 
 PIECE = 4096  # bytes of the begin, and of the end
 KEY = 8  # bytes
@@ -87,7 +87,7 @@ def described_by(stored: dict[str, Any] | None) -> TrainedOn | None:
     return TrainedOn(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})
 
 
-def told(settings: Settings, learned: Lessons) -> TrainedOn:
+def told(settings: Settings, learned: TrainValData) -> TrainedOn:
     """Of a run. The images' files are looked at: seconds for a hundred thousand of them on a disk."""
     held = learned.validation.examples if learned.validation is not None else ()
     inherited = _inherited(settings.weights)
@@ -101,7 +101,7 @@ def told(settings: Settings, learned: Lessons) -> TrainedOn:
     return TrainedOn(Marks([*own, *inherited]), Marks(mark_of(each) for each in held), facts)
 
 
-def keep(run: RunFolder, trained_on: TrainedOn, learned: Lessons) -> None:
+def keep(run: RunFolder, trained_on: TrainedOn, learned: TrainValData) -> None:
     """In the run's folder, by the names of the images. A disk that refuses is an OSError."""
     names = {"train": learned.train, "held_out": learned.validation}
     plain = {name: [each.name for each in data.examples] if data is not None else [] for name, data in names.items()}
@@ -151,7 +151,7 @@ def _inherited(weights: str | None) -> list[Mark]:
     try:
         checkpoint = read(Path(weights) if not is_bucket(weights) else weights)
         before = described_by(description_of(checkpoint).trained_on if checkpoint.written_by == "Unstall" else None)
-    except WrongInput:  # a run that goes on needs that file no more
+    except InvalidInputError:  # a run that goes on needs that file no more
         return []
     return before.train.all if before is not None else []
 

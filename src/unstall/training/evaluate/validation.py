@@ -14,7 +14,7 @@ from unstall.training.evaluate.evaluation import detected, judged
 from unstall.training.evaluate.inference import Detecting
 from unstall.training.evaluate.pictures import pictures
 from unstall.training.loop import instrumentation
-from unstall.training.loop.datasets import Lessons
+from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine
@@ -30,7 +30,7 @@ class Scoring:
         self,
         settings: Settings,
         backend: str,
-        lessons: Lessons,
+        lessons: TrainValData,
         detecting: Detecting,
         results: Results,
         board: Board | None,

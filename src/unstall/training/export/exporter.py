@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from unstall.backends import running_backend
-from unstall.base.errors import UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.storage import is_bucket, located
 from unstall.storage.transfer import whole_at
@@ -27,14 +27,14 @@ CANNOT = (ValueError, TypeError, NotImplementedError, RuntimeError, AttributeErr
 def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> dict[str, Any]:
     """What was written: the shapes that go in and come out. The batch is of fixed size, as everything in a detector is."""
     if detector.settings.precision != "float32":
-        raise WrongInput(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
+        raise InvalidInputError(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
     target_path = located(out)
     if is_bucket(target_path):
         with whole_at(target_path) as local:
             return {**export(detector, target, local, batch), "out": str(target_path)}
     out = target_path
     if out.exists() and target == "savedmodel":
-        raise WrongInput(f"'{out}' is there already. Expected a folder that is not.")
+        raise InvalidInputError(f"'{out}' is there already. Expected a folder that is not.")
     model = Detecting(detector)
     shape = (batch, *model.input_shape_px)
     outputs = model(np.zeros(shape, np.float32), training=False)
@@ -51,7 +51,7 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
             f"{type(error).__name__}: {first[0][:300] if first else ''}"
         ) from error
     except OSError as error:
-        raise WrongInput(f"Cannot write to '{out}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write to '{out}': {error.strerror or error}.") from None
     try:
         refuse_unloadable(target, str(running_backend()), str(out), shape)
     except UnstallError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from unstall.backends import is_installed
-from unstall.base.errors import NotInstalled, UnstallError, WrongInput
+from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 
 # Packages that Keras calls, by the name that is imported and that which is installed; or why it cannot be done from this backend.
 NEEDS: dict[str, dict[str, tuple[tuple[str, str], ...] | str]] = {
@@ -29,16 +29,16 @@ def refuse_impossible(target: str, backend: str, out: str) -> None:
     needs = NEEDS[target][backend]
     if isinstance(needs, str):
         others = ", ".join(name for name, packages in NEEDS[target].items() if not isinstance(packages, str))
-        raise WrongInput(
+        raise InvalidInputError(
             f"A detector cannot be exported as {target} from {backend}: {needs}. Choose another with --backend: {others}."
         )
     for package, installed_as in needs:
         if not is_installed(package):
-            raise NotInstalled(
+            raise MissingDependencyError(
                 f"To export {target} from {backend}, the package '{package}' is needed. Install: pip install {installed_as}"
             )
     if ENDINGS[target] and not out.endswith(ENDINGS[target]):
-        raise WrongInput(f"'{out}': expected a name that ends in '{ENDINGS[target]}' for {target}.")
+        raise InvalidInputError(f"'{out}': expected a name that ends in '{ENDINGS[target]}' for {target}.")
 
 
 def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch
 
-MOST = 8  # in a run: the first ones tell enough, and they may be large
+MAX = 8  # in a run: the first ones tell enough, and they may be large
 
 
 def rows_of(batch: Batch) -> list[int]:
@@ -26,7 +26,7 @@ def write(folder: Path, step: int, batch: Batch, data: DataSet, losses: dict[str
     try:
         folder.mkdir(parents=True, exist_ok=True)
         others = [path for path in folder.glob("*.npz") if path.stem != stem.name]
-        if len(others) >= MOST:
+        if len(others) >= MAX:
             return ""
         with stem.with_suffix(".npz").open("wb") as file:
             arrays: dict[str, Any] = batch.arrays()

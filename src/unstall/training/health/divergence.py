@@ -15,8 +15,8 @@ import numpy as np
 
 # --- updates that are not applied ---
 
-MOST_IN_A_ROW = 5
-MOST_SHARE = 0.1
+MAX_IN_A_ROW = 5
+MAX_SHARE = 0.1
 OF_THE_LAST = 200  # steps
 
 
@@ -33,7 +33,7 @@ class SkippedUpdates:
 
     @property
     def is_hopeless(self) -> bool:
-        return self.in_a_row >= MOST_IN_A_ROW or sum(self._last) > MOST_SHARE * OF_THE_LAST
+        return self.in_a_row >= MAX_IN_A_ROW or sum(self._last) > MAX_SHARE * OF_THE_LAST
 
     def as_plain(self) -> dict[str, Any]:
         return {"last": [int(skipped) for skipped in self._last], "in_a_row": self.in_a_row}
@@ -46,7 +46,7 @@ class SkippedUpdates:
 # --- a loss that rises for good ---
 
 USUAL_STEPS = 200  # before the last ones: what the loss usually is
-LEAST_USUAL_STEPS = 50
+MIN_USUAL_STEPS = 50
 RECENT_STEPS = 20  # whose median is held against it, so that a few bad batches are no divergence
 SUSTAINED_STEPS = 100  # that it must stay high
 SURE_FACTOR = 1000.0  # of the loss of the first steps: so far off it does not come back by itself
@@ -152,7 +152,7 @@ class Divergence:
 
     def _usual_and_limit(self, step: int) -> tuple[float, float]:
         """No limit where most batches have no loss at all: there is little to find in them."""
-        if len(self._usual) < LEAST_USUAL_STEPS:
+        if len(self._usual) < MIN_USUAL_STEPS:
             first = self._first or 0.0
             return first, FACTOR_AT_FIRST * abs(first) if first else math.inf
         usual = float(np.median(self._usual))

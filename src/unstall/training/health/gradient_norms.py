@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from unstall.journal.events import UpdatesMeasured
 from unstall.training.loop.instrumentation import tell
 
-EVERY_S, SHARE, MOST_S = 2.0, 0.02, 60.0  # at first; of the time since; and at most
+EVERY_S, SHARE, MAX_S = 2.0, 0.02, 60.0  # at first; of the time since; and at most
 
 Write = Callable[[int, Mapping[str, float]], None]
 
@@ -30,7 +30,7 @@ class Updates:
         self._norm += norm
         self._count, self._step, self._rate = self._count + 1, step, rate
         now = self._now()
-        if now - self._told_at >= min(MOST_S, max(EVERY_S, SHARE * (now - self._began))):
+        if now - self._told_at >= min(MAX_S, max(EVERY_S, SHARE * (now - self._began))):
             self.tell()
 
     def tell(self) -> None:

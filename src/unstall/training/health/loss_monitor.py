@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.exit_codes import DIVERGED, NOT_FINITE, Ending
+from unstall.base.exit_codes import DIVERGED, NOT_FINITE, ExitCode
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch
 from unstall.journal.events import LossDiverged, UpdateSkipped
@@ -21,7 +21,7 @@ from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.position import Position
 
 if TYPE_CHECKING:
-    from unstall.training.step.step import Numbers, Told
+    from unstall.training.step.step import Numbers, StepOutput
 
 UNREAD_STEPS = 3  # that may be on their way at once
 
@@ -29,7 +29,7 @@ UNREAD_STEPS = 3  # that may be on their way at once
 class Stopped(Exception):
     """The training ends here, in order."""
 
-    def __init__(self, ending: Ending, since_step: int = 0) -> None:
+    def __init__(self, ending: ExitCode, since_step: int = 0) -> None:
         super().__init__(ending.title)
         self.ending, self.since_step = ending, since_step
 
@@ -37,11 +37,11 @@ class Stopped(Exception):
 @dataclass(frozen=True)
 class Unread:
     step: int  # counted from 1, over all epochs
-    told: Told
+    told: StepOutput
     batch: Batch
 
 
-class Judge:
+class LossMonitor:
     def __init__(
         self,
         run: RunFolder,
@@ -71,7 +71,7 @@ class Judge:
         """The loss rises by and by: what is saved now may be worse than what was saved before."""
         return self._divergence.is_rising
 
-    def see(self, step: int, told: Told, batch: Batch) -> None:
+    def see(self, step: int, told: StepOutput, batch: Batch) -> None:
         self._unread.append(Unread(step, told, batch))
         if len(self._unread) > UNREAD_STEPS:
             self._read(self._unread.popleft())

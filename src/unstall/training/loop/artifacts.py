@@ -16,9 +16,9 @@ from unstall.journal.run_folder import RunFolder, by_newer_names
 from unstall.training.evaluate.summary import FIGURES, mistaken
 
 OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
-MOST_CLASSES = 1500
-MOST_PICTURES = 6
-MOST_PICTURE_BYTES = 120_000  # of each, in the page
+MAX_CLASSES = 1500
+MAX_PICTURES = 6
+MAX_PICTURE_BYTES = 120_000  # of each, in the page
 JPEG = b"\xff\xd8"  # how its file begins
 TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
@@ -41,7 +41,7 @@ def score(run: RunFolder) -> dict[str, Any] | None:
         "figures": [
             {"name": name, "meaning": meaning, "value": _number(figures.get(key))} for key, (name, meaning) in FIGURES.items()
         ],
-        "classes": [_of_class(row) for row in classes[:MOST_CLASSES] if isinstance(row, dict)],
+        "classes": [_of_class(row) for row in classes[:MAX_CLASSES] if isinstance(row, dict)],
         "mistaken": mistaken(confusion) if isinstance(confusion, dict) else [],
     }
 
@@ -80,7 +80,7 @@ def pictures(run: RunFolder) -> list[str]:
         found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
     except PermissionError:
         return []
-    return [str(path) for path in found[:MOST_PICTURES]]
+    return [str(path) for path in found[:MAX_PICTURES]]
 
 
 def as_data(path: str) -> str | None:
@@ -89,9 +89,9 @@ def as_data(path: str) -> str | None:
         stored = Path(path).read_bytes()
     except OSError:
         return None
-    if len(stored) <= MOST_PICTURE_BYTES:
+    if len(stored) <= MAX_PICTURE_BYTES:
         return _address("jpeg" if stored.startswith(JPEG) else "png", stored)
-    smaller = next((each for each in _smaller(stored) if len(each) <= MOST_PICTURE_BYTES), None)
+    smaller = next((each for each in _smaller(stored) if len(each) <= MAX_PICTURE_BYTES), None)
     return _address("jpeg", smaller) if smaller is not None else None
 
 

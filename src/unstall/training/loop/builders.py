@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall import detectors
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.data.augment.names import augmentations
 from unstall.data.example import DataSet
@@ -33,7 +33,7 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
     for name in OF_THE_RUN:
         if name in settings.detector:
             said = "the data says how many there are" if name == "classes" else f"expected as the setting '{name}' of the run"
-            raise WrongInput(f"detector.{name}: {said}.")
+            raise InvalidInputError(f"detector.{name}: {said}.")
     changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
     changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "classes": classes}
@@ -88,9 +88,9 @@ def pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int 
     height, width = detector.settings.image_px
     beyond = [row for row in settings.skip_examples if not 0 <= row < len(data.examples)]
     if beyond:
-        raise WrongInput(f"skip_examples: expected numbers from 0 to {len(data.examples) - 1}. Received: {beyond[0]}")
+        raise InvalidInputError(f"skip_examples: expected numbers from 0 to {len(data.examples) - 1}. Received: {beyond[0]}")
     if len(data.examples) < settings.batch_size:
-        raise WrongInput(
+        raise InvalidInputError(
             f"batch_size: expected at most as many images as there are to learn from, {len(data.examples)}. "
             f"Received: {settings.batch_size}"
         )

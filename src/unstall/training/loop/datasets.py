@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, some
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
@@ -27,7 +27,7 @@ SHAPES_SEED = 0  # of the pictures: the seed of a run changes how they are learn
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainValData:
     train: DataSet
     validation: DataSet | None  # None: nothing is scored
     remark: str  # where the validation data came from
@@ -37,19 +37,19 @@ class Lessons:
         return self.train.classes
 
 
-def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> Lessons:
+def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
         data = shapes(settings.shapes, image_px, aside, progress)
     else:
         data = formats.read(settings.data, settings.format, progress, settings.labels)
     if not data.examples:
-        raise WrongInput(f"data: there is no example in '{data.path}'.")
+        raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
-        raise WrongInput(f"data: '{data.path}' has no class, so there is nothing to learn.")
+        raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
     apart = kept_apart(data.classes, settings, progress)
     if apart is not None:
-        return Lessons(_learned(data), apart, f"scored on {settings.validation}")
+        return TrainValData(_learned(data), apart, f"scored on {settings.validation}")
     return _divided(data, settings)
 
 
@@ -67,7 +67,9 @@ def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
     own, theirs = ({name.strip().lower() for name in each} for each in (classes, apart.classes))
     if own and not own & theirs:
         learned, there = some(classes), some(apart.classes)
-        raise WrongInput(f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}.")
+        raise InvalidInputError(
+            f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}."
+        )
 
 
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
@@ -87,19 +89,19 @@ def _has_own_validation(data: DataSet) -> bool:
     return VALIDATION in splits and set(splits) != {VALIDATION}
 
 
-def _divided(data: DataSet, settings: Settings) -> Lessons:
+def _divided(data: DataSet, settings: Settings) -> TrainValData:
     if _has_own_validation(data):
-        return Lessons(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
+        return TrainValData(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
     data = _learned(data)
     if not settings.validation_share:
-        return Lessons(data, None, "not scored: validation_share is 0")
+        return TrainValData(data, None, "not scored: validation_share is 0")
     if len(data.examples) == 1:
-        return Lessons(data, None, "not scored: there is one image, which is learned from")
+        return TrainValData(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     apart = only(parted, VALIDATION)
     remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
-    return Lessons(only(parted, TRAIN), apart, remark)
+    return TrainValData(only(parted, TRAIN), apart, remark)
 
 
 def _learned(data: DataSet) -> DataSet:
@@ -116,7 +118,7 @@ def _scored(data: DataSet) -> DataSet:
     if VALIDATION in data.splits():
         return only(data, VALIDATION)
     if not data.examples:
-        raise WrongInput(f"validation: there is no example in '{data.path}'.")
+        raise InvalidInputError(f"validation: there is no example in '{data.path}'.")
     return data
 
 
@@ -136,7 +138,7 @@ def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress 
         if not folder.exists() and not _drawn(folder, count, width, height, progress):
             continue
         return formats.read(folder, "coco", progress)
-    raise WrongInput(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
+    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
 
 
 def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:
@@ -149,7 +151,7 @@ def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_shapes(unfinished, Shapes(count, width, height, SHAPES_SEED), "coco", splits={}, progress=progress)
         unfinished.rename(folder)
-    except (OSError, WrongInput):  # it cannot be written, or another run was quicker
+    except (OSError, InvalidInputError):  # it cannot be written, or another run was quicker
         return folder.exists()
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

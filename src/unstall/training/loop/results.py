@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
@@ -18,7 +18,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import finite
 from unstall.training.evaluate import pictures, train_overlap
 from unstall.training.evaluate.pictures import Picture
-from unstall.training.loop.datasets import Lessons
+from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.position import History, Position, Row, Scored, forget, recall, remember
 
 SCORE = "the score"
@@ -26,7 +26,7 @@ SCORE = "the score"
 
 class Results:
     def __init__(
-        self, run: RunFolder, settings: Settings, detector: Detector, learned: Lessons, say: Callable[[str], None],
+        self, run: RunFolder, settings: Settings, detector: Detector, learned: TrainValData, say: Callable[[str], None],
         is_kept: bool = True,
     ) -> None:  # fmt: skip
         """Where `is_kept` is False nothing is written: of several workers only the first does."""
@@ -92,7 +92,7 @@ class Results:
         try:
             write()
             self.not_kept.pop(what, None)
-        except (OSError, WrongInput) as error:  # writers of ours say by WrongInput that a disk refuses
+        except (OSError, InvalidInputError) as error:  # writers of ours say by InvalidInputError that a disk refuses
             why = ((error.strerror if isinstance(error, OSError) else None) or str(error)).rstrip(".")
             if what not in self.not_kept:
                 self._say(f"Cannot keep {what}: {why}. The training goes on, and it is tried again.")

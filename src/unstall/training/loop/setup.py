@@ -13,7 +13,7 @@ from typing import Any
 
 import unstall
 from unstall.backends import devices, running_backend
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
 from unstall.base.progress import shown_progress
 from unstall.config.settings import Settings, as_plain
@@ -27,9 +27,9 @@ from unstall.training.distributed.collectives import Company
 from unstall.training.evaluate.inference import Detecting
 from unstall.training.evaluate.validation import Scoring
 from unstall.training.health.gradient_norms import Updates
-from unstall.training.health.loss_monitor import Judge
+from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import builders, instrumentation
-from unstall.training.loop.datasets import Lessons, fingerprint_of, lessons
+from unstall.training.loop.datasets import TrainValData, fingerprint_of, lessons
 from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
@@ -43,16 +43,16 @@ PAGE = 4096  # bytes, as /proc counts them
 
 
 @dataclass
-class Begun:
+class TrainingContext:
     run: RunFolder
     settings: Settings
     interruption: Interruption
     backend: str
-    lessons: Lessons
+    lessons: TrainValData
     pipeline: Pipeline
     step: Step
     at: Position
-    judge: Judge
+    judge: LossMonitor
     checkpoints: Checkpoints
     rhythm: Rhythm
     results: Results
@@ -64,7 +64,7 @@ class Begun:
     doing: str = "first_step"  # first_step | train | validate | save
 
 
-def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> Begun:
+def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> TrainingContext:
     """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
     from it: the others need not even have it."""
     checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
@@ -90,7 +90,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
     updates = Updates(board.scalars if board is not None else None) if company.is_first else None
     own = run.of_worker(company.who.worker)
-    judge = Judge(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
+    judge = LossMonitor(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
     rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
     if position is not None:
         judge.restore(position["judged"])
@@ -100,7 +100,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     results = Results(run, settings, detector, learned, line.say, is_kept=company.is_first)
     backend = running_backend() or ""
     scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
-    begun = Begun(
+    begun = TrainingContext(
         run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
         line, builders.needed_by_weights(settings) if needed is None else needed, company,
     )  # fmt: skip
@@ -118,11 +118,11 @@ def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple
             refused = refusal(run, damaged.refused)
     told = company.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
     if told["refused"]:
-        raise WrongInput(told["refused"])
+        raise InvalidInputError(told["refused"])
     return saved, told["position"]
 
 
-def refuse_other_data(company: Company, learned: Lessons) -> None:
+def refuse_other_data(company: Company, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     apart = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
@@ -130,7 +130,7 @@ def refuse_other_data(company: Company, learned: Lessons) -> None:
     for worker, other in enumerate(said):
         for name in own:
             if other[name] != said[0][name]:
-                raise WrongInput(
+                raise InvalidInputError(
                     f"data: worker {worker} has {other[name]} {name}, worker 0 has {said[0][name]}. Expected the same."
                 )
 
@@ -139,7 +139,7 @@ def _nobody(text: str) -> None:
     """Hears it: the first worker says the same."""
 
 
-def _say_what_begins(begun: Begun, saved: Saved | None) -> None:
+def _say_what_begins(begun: TrainingContext, saved: Saved | None) -> None:
     settings, learned, at = begun.settings, begun.lessons, begun.at
     where = devices.device()
     tell(

@@ -11,28 +11,28 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, Ending
+from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
 from unstall.base.formatting import counted
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
 from unstall.report.terminal.story import duration
 from unstall.training.checkpoint import files, resume
-from unstall.training.checkpoint.store import MOST_SHARE, Outcome
+from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
 from unstall.training.evaluate.validation import Figures
 from unstall.training.health.loss_monitor import Stopped
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
 from unstall.training.loop.position import Scored
-from unstall.training.loop.setup import Begun, versions
+from unstall.training.loop.setup import TrainingContext, versions
 from unstall.training.step.keras_fit import fed
 
 TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
 
 
 class Trainer:
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, begun: TrainingContext) -> None:
         self.begun, self.settings, self.at = begun, begun.settings, begun.at
         self.step, self.judge, self.line = begun.step, begun.judge, begun.line
         self.checkpoints, self.rhythm, self.interruption = begun.checkpoints, begun.rhythm, begun.interruption
@@ -41,7 +41,7 @@ class Trainer:
 
     # --- the loop ---
 
-    def train(self) -> Ending:
+    def train(self) -> ExitCode:
         self.interruption.before_leaving = self.checkpoints.wait
         try:
             self.pass_scored_epoch()
@@ -182,7 +182,7 @@ class Trainer:
             self.line.say("Checkpoints are kept again.")
         if self.rhythm.is_stretched:
             every = f"every {duration(self.rhythm.interval_s)} rather than {duration(self.settings.checkpoint_every_s)}"
-            self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MOST_SHARE:.0%} of the time.")
+            self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:
         if about not in self._said:

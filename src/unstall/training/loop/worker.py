@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from unstall import backends
 from unstall.backends import memory_errors
 from unstall.backends.startup import keep_compiled, start
-from unstall.base.errors import BucketFailed, UnstallError, WrongInput
-from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, Ending
+from unstall.base.errors import BucketError, InvalidInputError, UnstallError
+from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.formatting import counted
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
@@ -39,7 +39,7 @@ from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.progress_line import say
 
 if TYPE_CHECKING:
-    from unstall.training.loop.setup import Begun
+    from unstall.training.loop.setup import TrainingContext
 
 LONGEST_MESSAGE = 2000
 NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we have
@@ -56,7 +56,7 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         with missing_packages_named("unstall train", "data,tensorflow"):
             ending = worker.train()
     except UnstallError as error:
-        if isinstance(error, BucketFailed | WrongInput):
+        if isinstance(error, BucketError | InvalidInputError):
             instrumentation.failed(error)  # whoever treats the run, or reads of it, is to know of what it died
         worker.say(f"unstall: {error}")
         if not worker.company.is_alone:
@@ -89,9 +89,9 @@ class Worker:
         self.run, self.who = run, who
         self.company = Company(who)
         self.interruption = Interruption()
-        self.begun: Begun | None = None
+        self.begun: TrainingContext | None = None
 
-    def train(self) -> Ending:
+    def train(self) -> ExitCode:
         began = time.monotonic()
         own = self.run.of_worker(self.who.worker)
         make_private_folder(own.path)
@@ -121,7 +121,7 @@ class Worker:
         instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=ending.title, seconds=time.monotonic() - began))
         return ending
 
-    def _train(self, settings: Settings) -> Ending:
+    def _train(self, settings: Settings) -> ExitCode:
         with self.interruption.may_leave():
             from unstall.data.augment.names import augmentations
 
@@ -160,7 +160,7 @@ class Worker:
         )
         self.say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
 
-    def _without_others(self, error: BaseException) -> Ending:
+    def _without_others(self, error: BaseException) -> ExitCode:
         step = 0 if self.begun is None else self.begun.at.step
         lifeline = self.company.lifeline
         news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else News()

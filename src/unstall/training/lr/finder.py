@@ -51,7 +51,7 @@ def swept(trial: Trial, rates: list[float], progress: Progress | None = None) ->
 
 WINDOW = 7  # rates over which a loss is averaged: single batches differ more than neighbouring rates do
 DIVERGED = 4.0  # times the least smoothed loss: it does not come back from there
-LEAST_FALL = 0.05  # of the first loss; with less than this no rate has learned anything
+MIN_FALL = 0.05  # of the first loss; with less than this no rate has learned anything
 FROM_LEAST = 3.0  # the rate of the least loss is near divergence: a run wants a third of it at most
 FROM_DIVERGED = 4.0  # and a quarter of what diverges at most
 
@@ -103,7 +103,7 @@ def suggest(rates: Sequence[float], losses: Sequence[float]) -> Suggestion:
     start = max(curve[: WINDOW // 2 + 1])
     fall = start - curve[lowest]
     diverged = tried[-1] if ended_in_divergence else None
-    if fall < LEAST_FALL * abs(start) or lowest == 0:
+    if fall < MIN_FALL * abs(start) or lowest == 0:
         return Suggestion(
             None, f"the loss fell by {fall / abs(start or 1):.0%} at most: no rate up to {tried[-1]:.2g} learned anything"
         )

@@ -28,7 +28,7 @@ UNRECORDABLE = (RuntimeError, TypeError, ValueError, AttributeError, LookupError
 WAITING: set[Any] = set()  # operations that wait for the card
 # Of what is recorded, from what the function gives: libraries may choose other kernels for it, and over fifty layers in 16 bits
 # gradients come 2 % apart by rounding alone. With a wrong constant they have nothing in common.
-MOST_APART = 0.1
+MAX_APART = 0.1
 NEARLY_NOTHING = 1e-3  # of the largest
 
 
@@ -81,7 +81,7 @@ def agree(these: Tensors, those: Tensors) -> bool:
     norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
     apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
     least = NEARLY_NOTHING * max(norms, default=0.0)
-    return all(distance <= MOST_APART * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
+    return all(distance <= MAX_APART * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
 
 
 def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:

@@ -21,7 +21,7 @@ SLOTS = {"sgd": ("momentum",), "adamw": ("mean", "square")}
 BETAS = 0.9, 0.999
 EPSILON = 1e-8
 # Of float16, whose gradients vanish below 6e-8: the loss is taken so many times, until something overflows.
-FIRST_SCALE, LEAST_SCALE, MOST_SCALE = 2.0**15, 1.0, 2.0**24
+FIRST_SCALE, MIN_SCALE, MAX_SCALE = 2.0**15, 1.0, 2.0**24
 GROWS_AFTER = 2000  # updates without an overflow; then it is doubled
 AVERAGE_WARM_UP = 10  # updates: of the first ones the average holds little, so it follows them faster
 # In float32, which counts to 16 million and stays there, when nothing hangs on it any more: TensorFlow has whole numbers on the
@@ -142,8 +142,8 @@ def scaled(state: State, is_applied: Tensor, rules: Rules) -> State:
         return {}
     scale, count = state["loss_scale"], state["updates_at_scale"] + 1
     grows = count >= GROWS_AFTER
-    applied = ops.where(grows, ops.minimum(scale * 2, MOST_SCALE), scale)
+    applied = ops.where(grows, ops.minimum(scale * 2, MAX_SCALE), scale)
     return {
-        "loss_scale": ops.where(is_applied, applied, ops.maximum(scale / 2, LEAST_SCALE)),
+        "loss_scale": ops.where(is_applied, applied, ops.maximum(scale / 2, MIN_SCALE)),
         "updates_at_scale": ops.where(is_applied & ~grows, count, 0.0),
     }

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
 from unstall.training.lr.schedule import rate_at
-from unstall.training.step.optimizer import LEAST_SCALE
+from unstall.training.step.optimizer import MIN_SCALE
 from unstall.training.step.program import Program
 from unstall.training.step.train_step import Arrays, SharedStepping, Stepping, shared_stepping, stepping
 
@@ -50,10 +50,10 @@ class Numbers:
     @property
     def is_overflow(self) -> bool:
         """Not applied because the loss was scaled too far for float16, as happens now and then: the scale is halved by now."""
-        return not self.is_applied and math.isfinite(self.loss) and self.loss_scale > LEAST_SCALE
+        return not self.is_applied and math.isfinite(self.loss) and self.loss_scale > MIN_SCALE
 
 
-class Told:
+class StepOutput:
     """What a step tells when it is done."""
 
     def __init__(self, told: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
@@ -78,7 +78,7 @@ class Step:
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
-    def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> Told:
+    def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> StepOutput:
         """At the rate that the schedule has now, or at another that is on trial."""
         if self._shows_averages:
             raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
@@ -87,7 +87,7 @@ class Step:
         rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
         told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
-        return Told(told, self.detector.loss_names, tuple(self.program.groups), rate)
+        return StepOutput(told, self.detector.loss_names, tuple(self.program.groups), rate)
 
     def arrays(self) -> Arrays:
         """Every number that the next step hangs on, beside the settings; copies."""
@@ -139,6 +139,8 @@ def refuse_others(arrays: Arrays, kinds: dict[str, str]) -> None:
     for name in (*kinds, *arrays):
         if name not in arrays or name not in kinds:
             how = "is missing" if name in kinds else "has no place here"
-            raise WrongInput(f"The state of the training: '{name}' {how}. Expected that of the same detector and optimizer.")
+            raise InvalidInputError(
+                f"The state of the training: '{name}' {how}. Expected that of the same detector and optimizer."
+            )
         if (received := kind_of(arrays[name])) != kinds[name]:
-            raise WrongInput(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")
+            raise InvalidInputError(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")

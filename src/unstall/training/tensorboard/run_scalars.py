@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.storage import is_bucket
 from unstall.training.tensorboard.writer import LARGEST_SCALAR, EventFile
 
@@ -28,7 +28,7 @@ class Scalar(NamedTuple):
 def write(story: dict[str, Any], folder: Path) -> Path:
     """Into a folder of the run's own in this one, which is given back."""
     if is_bucket(folder):
-        raise WrongInput(f"--tensorboard: expected a folder on a disk. Received: '{folder}'")
+        raise InvalidInputError(f"--tensorboard: expected a folder on a disk. Received: '{folder}'")
     target = folder / str(story["run"] or "run")
     try:
         file = EventFile(target, name=FILE)
@@ -36,7 +36,7 @@ def write(story: dict[str, Any], folder: Path) -> Path:
             file.scalar(each.step, each.tag, each.value, each.at)
         file.close()
     except OSError as error:
-        raise WrongInput(f"Cannot write scalars to '{target}': {error.strerror or error}.") from None
+        raise InvalidInputError(f"Cannot write scalars to '{target}': {error.strerror or error}.") from None
     return target
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.formats.numpy_files import VGG16_CHANNELS, VGG16_LAYERS
 from unstall.detectors.weights.importer import import_file
 from unstall.detectors.weights.reader import read
@@ -87,7 +87,7 @@ def test_what_a_pickle_would_call_is_not_called(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     found = read(pickled(tmp_path / "a.pkl", {**ARRAYS, "more": Harm()}))
     assert set(found.tensors) == set(ARRAYS)
-    with pytest.raises(WrongInput, match=r"It refers to 'pathlib.*Nothing of it was run"):
+    with pytest.raises(InvalidInputError, match=r"It refers to 'pathlib.*Nothing of it was run"):
         read(pickled(tmp_path / "b.pkl", {"more": Harm()}))
     assert not (tmp_path / "harmed").exists()
 
@@ -118,5 +118,5 @@ def npz(name: str, array: Any, cut: int = 0) -> bytes:
 )
 def test_what_holds_no_tensors_or_is_damaged_is_refused_with_its_reason(content: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         read(tmp_path / "a")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.detectors.weights.reader import read
 
@@ -97,12 +97,12 @@ F32 = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 )
 def test_a_header_that_lies_is_refused(header: Any, said: str, tmp_path: Path) -> None:
     path = made(tmp_path / "a.safetensors", header, bytes(8))
-    with pytest.raises(WrongInput, match=said) as caught:
+    with pytest.raises(InvalidInputError, match=said) as caught:
         read(path)
     assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize("length", [2**63, 2**40, 10_000, 1])
 def test_a_header_longer_than_its_file_is_refused(length: int, tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match="Its header would have"):
+    with pytest.raises(InvalidInputError, match="Its header would have"):
         read(made(tmp_path / "a.safetensors", {"w": F32}, bytes(8), length))

@@ -24,7 +24,7 @@ from tests.detectors.weights.checkpoints import (
     wholes,
     zipped,
 )
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.reader import read
 
 ARRAYS = {
@@ -139,7 +139,7 @@ def test_a_big_endian_file_gives_the_same_numbers(tmp_path: Path) -> None:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(WrongInput) as caught:
+    with pytest.raises(InvalidInputError) as caught:
         values(path)
     assert str(path) in str(caught.value)
     return str(caught.value)

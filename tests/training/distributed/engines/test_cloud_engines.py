@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import engines
 from unstall.training.distributed.process_env import Membership
 
@@ -42,7 +42,7 @@ def test_parameter_servers_and_evaluators_do_not_train() -> None:
     cluster = {**CLUSTER, "workerpool2": ["host-d:2222"]}
     assert engines.workers_said(vertex("workerpool0", 0, cluster)) == 3
     with pytest.raises(
-        WrongInput, match=r"CLUSTER_SPEC: expected a task that trains, one of workerpool0 0, .* Received: workerpool2 0"
+        InvalidInputError, match=r"CLUSTER_SPEC: expected a task that trains, one of workerpool0 0, .* Received: workerpool2 0"
     ):
         engines.memberships(vertex("workerpool2", 0, cluster), 3)
 
@@ -63,7 +63,7 @@ def test_tf_config_says_the_same_where_vertex_has_set_it() -> None:
     "text", ["{", "[]", '{"cluster": {}}', '{"cluster": {"workerpool0": ["host-a"]}, "task": {"type": "x", "index": 0}}']
 )
 def test_a_cluster_that_cannot_be_read_is_named(text: str) -> None:
-    with pytest.raises(WrongInput, match="CLUSTER_SPEC: expected a cluster of host:port and a task"):
+    with pytest.raises(InvalidInputError, match="CLUSTER_SPEC: expected a cluster of host:port and a task"):
         engines.memberships({"CLUSTER_SPEC": text}, 2)
 
 
@@ -95,5 +95,5 @@ def test_a_job_of_one_pod_is_like_any_machine() -> None:
     ],
 )
 def test_variables_that_contradict_are_named(environ: dict[str, str], said: str) -> None:
-    with pytest.raises(WrongInput, match=said):
+    with pytest.raises(InvalidInputError, match=said):
         engines.memberships(environ, 2)

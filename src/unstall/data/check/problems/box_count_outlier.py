@@ -32,7 +32,7 @@ from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
 TIMES_USUAL = 5.0  # so many times the 95th percentile
-LEAST_BOXES = 100  # fewer trouble nobody
+MIN_BOXES = 100  # fewer trouble nobody
 
 
 def examine(checked: Checked) -> list[Finding]:
@@ -41,7 +41,7 @@ def examine(checked: Checked) -> list[Finding]:
     if len(some) < 2:
         return []
     usual = float(np.percentile(some, 95, method="lower"))
-    limit = max(TIMES_USUAL * usual, LEAST_BOXES)
+    limit = max(TIMES_USUAL * usual, MIN_BOXES)
     return [
         checked.image_finding(
             "box_count_outlier",

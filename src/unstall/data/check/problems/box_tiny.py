@@ -31,19 +31,19 @@ from unstall.data.check.context import Checked, Severity, shown
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
-LEAST_SIDE = 2.0  # pixels
+MIN_SIDE = 2.0  # pixels
 
 
 def examine(checked: Checked) -> list[Finding]:
     table = checked.table
     sides = table.boxes[:, 2:] - table.boxes[:, :2]
     shorter = sides.min(axis=1, initial=np.inf)
-    wrong = checked.fits.plain & (shorter > 0) & (shorter < LEAST_SIDE) & ~table.crowd
+    wrong = checked.fits.plain & (shorter > 0) & (shorter < MIN_SIDE) & ~table.crowd
     return [
         checked.box_finding(
             "box_tiny",
             index,
-            f"Expected sides of {LEAST_SIDE:g} pixels or more. Received: {sides[index, 0]:.3g}×{sides[index, 1]:.3g},"
+            f"Expected sides of {MIN_SIDE:g} pixels or more. Received: {sides[index, 0]:.3g}×{sides[index, 1]:.3g},"
             f" {shown(table.boxes[index])}.",
         )
         for index in np.flatnonzero(wrong)

@@ -34,8 +34,8 @@ from unstall.data.check.fixes import Mending, leave_out_boxes
 from unstall.data.example import Finding, Flags, Floats
 
 SEVERITY = Severity.HARMS
-LEAST_OVERLAP = 0.9  # intersection over union: two objects side by side do not reach it
-_MOST_STEPS = 64  # neighbours of a box that are compared with it, of the same image and class, by their left edge
+MIN_OVERLAP = 0.9  # intersection over union: two objects side by side do not reach it
+_MAX_STEPS = 64  # neighbours of a box that are compared with it, of the same image and class, by their left edge
 
 
 def examine(checked: Checked) -> list[Finding]:
@@ -61,15 +61,15 @@ def _pairs(table: Table, considered: Flags) -> Iterator[tuple[int, int, float]]:
     usable = np.flatnonzero(considered & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
     order = usable[np.lexsort((boxes[usable, 0], table.classes[usable], table.row[usable]))]
     widths = boxes[:, 2] - boxes[:, 0]
-    for step in range(1, _MOST_STEPS + 1):
+    for step in range(1, _MAX_STEPS + 1):
         one, two = order[:-step], order[step:]
         near = (table.row[one] == table.row[two]) & (table.classes[one] == table.classes[two])
-        near &= boxes[two, 0] - boxes[one, 0] <= (1 - LEAST_OVERLAP) * widths[one]
+        near &= boxes[two, 0] - boxes[one, 0] <= (1 - MIN_OVERLAP) * widths[one]
         if not near.any():
             return
         one, two = one[near], two[near]
         overlap = _overlap(boxes[one], boxes[two])
-        for index in np.flatnonzero(overlap >= LEAST_OVERLAP):
+        for index in np.flatnonzero(overlap >= MIN_OVERLAP):
             yield int(one[index]), int(two[index]), float(overlap[index])
 
 

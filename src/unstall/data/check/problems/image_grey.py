@@ -28,14 +28,14 @@ from unstall.data.check.context import Checked, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
-MOST_SHARE = 0.5  # of the images; where more are grey, colour is the exception
+MAX_SHARE = 0.5  # of the images; where more are grey, colour is the exception
 _GREY = ("L", "LA", "1", "I;16", "I;16B", "I", "F")
 
 
 def examine(checked: Checked) -> list[Finding]:
     whole = [facts for facts in checked.images.values() if not facts.error]
     grey = [row for row, facts in checked.images.items() if facts.mode in _GREY and not facts.error]
-    if not grey or len(grey) > MOST_SHARE * len(whole):
+    if not grey or len(grey) > MAX_SHARE * len(whole):
         return []
     others = len(whole) - len(grey)
     return [

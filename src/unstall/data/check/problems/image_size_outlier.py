@@ -32,8 +32,8 @@ from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
 MEDIANS = 10.0  # so many times the median of the pixels
-LEAST_PIXELS = 8_000_000  # smaller images trouble nobody
-MOST_SHARE = 0.02  # of the images; where more are large, large is usual here
+MIN_PIXELS = 8_000_000  # smaller images trouble nobody
+MAX_SHARE = 0.02  # of the images; where more are large, large is usual here
 
 
 def examine(checked: Checked) -> list[Finding]:
@@ -44,8 +44,8 @@ def examine(checked: Checked) -> list[Finding]:
     if not len(known):
         return []
     median = float(np.median(known))
-    large = np.flatnonzero(pixels > max(MEDIANS * median, LEAST_PIXELS))
-    if len(large) > max(1.0, MOST_SHARE * len(known)):
+    large = np.flatnonzero(pixels > max(MEDIANS * median, MIN_PIXELS))
+    if len(large) > max(1.0, MAX_SHARE * len(known)):
         return []
     found = []
     for row in large:

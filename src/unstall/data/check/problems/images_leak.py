@@ -37,9 +37,9 @@ from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 NEAR_BITS = 3  # of 64 that may differ
-LEAST_CONTRAST = 4.0  # grey levels (standard deviation): a flatter image is like any other flat one
-MOST_DIFFERENCE = 0.06  # of the contrast, on average over the small pictures
-MOST_CANDIDATES = 20  # with one and the same hash: more are a property of the scene
+MIN_CONTRAST = 4.0  # grey levels (standard deviation): a flatter image is like any other flat one
+MAX_DIFFERENCE = 0.06  # of the contrast, on average over the small pictures
+MAX_CANDIDATES = 20  # with one and the same hash: more are a property of the scene
 _BANDS = 4  # of 16 bits: two hashes that differ in 3 bits agree in one of them
 
 
@@ -82,7 +82,7 @@ def _pairs_across(rows: list[int], splits: list[str], hashes: dict[int, int]) ->
         same = defaultdict(list)
         for row in rows:
             same[hashes[row]].append(row)
-        groups = [group for group in same.values() if 1 < len(group) <= MOST_CANDIDATES]
+        groups = [group for group in same.values() if 1 < len(group) <= MAX_CANDIDATES]
     else:
         groups = [rows]
     for group in groups:
@@ -106,7 +106,7 @@ def _alike(checked: Checked, first: int, second: int) -> bool:
     for row in (first, second):
         source = checked.data.examples[row].image
         picture = thumbnail(source) if source is not None else None
-        if picture is None or picture.std() < LEAST_CONTRAST:
+        if picture is None or picture.std() < MIN_CONTRAST:
             return False
         pictures.append((picture - picture.mean()) / picture.std())
-    return bool(np.abs(pictures[0] - pictures[1]).mean() <= MOST_DIFFERENCE)
+    return bool(np.abs(pictures[0] - pictures[1]).mean() <= MAX_DIFFERENCE)

@@ -33,7 +33,7 @@ from unstall.data.check.fixes import Mending
 from unstall.data.example import Example, Finding
 
 SEVERITY = Severity.HARMS
-MOST_PIXELS = 1  # of difference
+MAX_PIXELS = 1  # of difference
 SAME_SHAPE = 0.01  # width over height may differ by as much if the image was only made smaller or larger
 
 
@@ -72,7 +72,7 @@ def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
 
 
 def _near(example: Example, width: int, height: int) -> bool:
-    return abs((example.width or 0) - width) <= MOST_PIXELS and abs((example.height or 0) - height) <= MOST_PIXELS
+    return abs((example.width or 0) - width) <= MAX_PIXELS and abs((example.height or 0) - height) <= MAX_PIXELS
 
 
 def _fit(example: Example, width: int, height: int) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # it brings NumPy, which the watcher does without
 
 FIRST_BYTES = 4096  # enough for every format but a JPEG with a large profile or thumbnail before its size
 IN_BUCKET_BYTES = 32 * 1024  # a second request would take longer than more bytes
-MOST_SEGMENTS = 1_000  # of a JPEG before its size: a real one has a dozen
+MAX_SEGMENTS = 1_000  # of a JPEG before its size: a real one has a dozen
 # Start of frame in a JPEG: C0 to CF, but for C4 (tables), C8 (reserved) and CC (arithmetic tables).
 FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 EXIF_MARKER = 0xE1
@@ -95,7 +95,7 @@ def kind_of(first: bytes) -> str:
 def _jpeg(file: BinaryIO, start: int, first: bytes) -> Header:
     """Goes from segment to segment; what they hold is passed over."""
     at, turn = 2, 1
-    for _ in range(MOST_SEGMENTS):
+    for _ in range(MAX_SEGMENTS):
         head = first[at : at + 9]
         if len(head) < 9:
             file.seek(start + at)

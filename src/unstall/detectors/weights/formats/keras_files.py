@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MOST_TENSORS, Array, Stored, Tensors, Unreadable, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, Array, Stored, Tensors, Unreadable, shown
 
 WEIGHTS = "model.weights.h5"  # in a .keras file
-MOST_BYTES = 4 * 2**30  # of all arrays of a file
+MAX_BYTES = 4 * 2**30  # of all arrays of a file
 # In the order in which Keras writes them, where it writes numbers for names.
 ORDER = {1: ("kernel",), 2: ("kernel", "bias"), 4: ("gamma", "beta", "moving_mean", "moving_variance")}
 Layers = dict[str, dict[str, Array]]  # arrays by the name of the layer and of the weight
@@ -51,8 +51,8 @@ def _read(source: Any) -> Layers:
                 total, count = total + int(data.nbytes), count + 1
                 if data.is_virtual or data.external:
                     raise Unreadable(f"The array '{shown(path)}' lies in another file, which is not opened.")
-                if total > MOST_BYTES or count > MOST_TENSORS:
-                    raise Unreadable(f"Its arrays have more than {MOST_BYTES:,} bytes, or are more than {MOST_TENSORS:,}.")
+                if total > MAX_BYTES or count > MAX_TENSORS:
+                    raise Unreadable(f"Its arrays have more than {MAX_BYTES:,} bytes, or are more than {MAX_TENSORS:,}.")
                 layer, weight = _names(top, path)
                 layers.setdefault(layer, {})[weight] = np.asarray(data[()])
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:

@@ -14,10 +14,10 @@ from typing import IO
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MOST_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, shape_of, shown
 
 ENDING = ".npy"
-MOST_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
+MAX_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
 DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, SyntaxError)
 
 
@@ -29,8 +29,8 @@ def read_npz(path: Path) -> Tensors:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-            if len(entries) > MOST_TENSORS or sum(info.file_size for info in entries) > MOST_BYTES:
-                raise Unreadable(f"Its arrays have more than {MOST_BYTES:,} bytes, or are more than {MOST_TENSORS:,}.")
+            if len(entries) > MAX_TENSORS or sum(info.file_size for info in entries) > MAX_BYTES:
+                raise Unreadable(f"Its arrays have more than {MAX_BYTES:,} bytes, or are more than {MAX_TENSORS:,}.")
             return {info.filename.removesuffix(ENDING): _described(archive, info, path) for info in entries}
     except DAMAGED as error:
         raise Unreadable(f"Its zip is damaged or cut off: {str(error)[:160]}.") from None

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from unstall.detectors.weights.tensors import MOST_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shape_of, shown
 
-MOST_HEADER_BYTES = 64 * 2**20
+MAX_HEADER_BYTES = 64 * 2**20
 KINDS = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32", "I16": "int16",
     "I8": "int8", "U8": "uint8", "BOOL": "bool",
@@ -30,17 +30,17 @@ def read(path: Path) -> tuple[Tensors, dict[str, str]]:
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(MOST_HEADER_BYTES, size - 8):
+        if not 2 <= length <= min(MAX_HEADER_BYTES, size - 8):
             raise Unreadable(
-                f"Its header would have {length:,} bytes; the file has {size:,}, and a header at most {MOST_HEADER_BYTES:,}."
+                f"Its header would have {length:,} bytes; the file has {size:,}, and a header at most {MAX_HEADER_BYTES:,}."
             )
         header = _parsed(file.read(length))
     begin, room = 8 + length, size - 8 - length
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise Unreadable(f"Its header: expected texts in {METADATA}.")
-    if len(header) > MOST_TENSORS:
-        raise Unreadable(f"It has {len(header):,} tensors; at most {MOST_TENSORS:,} are read.")
+    if len(header) > MAX_TENSORS:
+        raise Unreadable(f"It has {len(header):,} tensors; at most {MAX_TENSORS:,} are read.")
     return {name: _stored(path, name, entry, begin, room) for name, entry in header.items()}, metadata
 
 

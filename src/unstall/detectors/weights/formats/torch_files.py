@@ -20,13 +20,13 @@ import numpy as np
 from unstall.detectors.weights.formats import unpickler
 from unstall.detectors.weights.formats.numpy_arrays import Plain
 from unstall.detectors.weights.formats.unpickler import Name, Placed, Storage
-from unstall.detectors.weights.tensors import MOST_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shown
 
-MOST_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
-MOST_NUMPY_BYTES = 4 * 2**30  # of a pickle that holds its numbers itself
+MAX_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
+MAX_NUMPY_BYTES = 4 * 2**30  # of a pickle that holds its numbers itself
 MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_VERSION = 1001
-MOST_DEPTH = 4  # of dictionaries in dictionaries
+MAX_DEPTH = 4  # of dictionaries in dictionaries
 # Where scripts keep the weights themselves; what else there is may be a moving average, or another network.
 PREFERRED = ("model", "state_dict", "model_state_dict", "net", "network", "module", "weights")
 KINDS = {dict: "a dictionary without tensors", list: "a list", tuple: "a list", int: "a number", float: "a number", str: "a text"}
@@ -50,7 +50,7 @@ def read_zip(path: Path) -> Read:
             if len(described) != 1:
                 raise Unreadable("It is a zip, but holds no data.pkl as torch.save writes it.")
             prefix = described[0].removesuffix("data.pkl")
-            top = unpickler.load(BytesIO(_entry(archive, entries[described[0]], MOST_PICKLE_BYTES)), passed=passed)
+            top = unpickler.load(BytesIO(_entry(archive, entries[described[0]], MAX_PICKLE_BYTES)), passed=passed)
             order = entries.get(f"{prefix}byteorder")
             is_little = order is None or _entry(archive, order, 100).strip() != b"big"
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, struct.error) as error:
@@ -91,10 +91,10 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 def read_legacy(path: Path) -> Read:
     passed: list[Name] = []
     with path.open("rb") as file:
-        first = unpickler.load(_Head(file, MOST_NUMPY_BYTES), passed=passed)
+        first = unpickler.load(_Head(file, MAX_NUMPY_BYTES), passed=passed)
         if isinstance(first, dict):  # as pickle.dump writes a dictionary of arrays
             return _tensors(first, passed, _nowhere, _nowhere)._replace(written_by="NumPy")
-        bounded = _Head(file, MOST_PICKLE_BYTES)
+        bounded = _Head(file, MAX_PICKLE_BYTES)
         if first != MAGIC or unpickler.load(bounded) != LEGACY_VERSION:
             if passed:
                 raise unpickler.refused(passed[0])
@@ -171,10 +171,10 @@ def _flat(top: Any) -> dict[str, Placed | Plain]:
             seen += 1
             if isinstance(inner, Placed | Plain):
                 result[f"{before}{key}"] = inner
-            elif isinstance(inner, dict) and depth < MOST_DEPTH:
+            elif isinstance(inner, dict) and depth < MAX_DEPTH:
                 waiting.append((f"{before}{key}.", inner, depth + 1))
-            if seen > MOST_TENSORS:  # a dictionary may hold another many times over
-                raise Unreadable(f"It has more than {MOST_TENSORS:,} tensors and other entries.")
+            if seen > MAX_TENSORS:  # a dictionary may hold another many times over
+                raise Unreadable(f"It has more than {MAX_TENSORS:,} tensors and other entries.")
     return result
 
 
@@ -220,7 +220,7 @@ def _dictionaries_of_weights(top: Any) -> dict[str, Any]:
     seen: set[int] = set()
     while waiting:
         path, value, depth = waiting.pop(0)
-        if not isinstance(value, dict) or id(value) in seen or depth > MOST_DEPTH:
+        if not isinstance(value, dict) or id(value) in seen or depth > MAX_DEPTH:
             continue
         seen.add(id(value))
         if any(isinstance(inner, Placed | Plain) and "." in str(key) for key, inner in value.items()):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import IO, Any, NamedTuple, Protocol, cast
 
 from unstall.detectors.weights.formats import numpy_arrays
-from unstall.detectors.weights.tensors import MOST_TENSORS, Unreadable, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, Unreadable, shape_of, shown
 
-MOST_STEPS = 100 * MOST_TENSORS
+MAX_STEPS = 100 * MAX_TENSORS
 STORAGES = {
     "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
     "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8",
@@ -117,8 +117,8 @@ def load(file: Source, met: dict[str, Storage] | None = None, passed: list[Name]
     machine = _Machine({} if met is None else met, [] if passed is None else passed)
     try:
         for steps, (opcode, argument, _) in enumerate(pickletools.genops(cast(IO[bytes], file))):
-            if steps > MOST_STEPS:
-                raise Unreadable(f"The pickle has more than {MOST_STEPS:,} steps; a checkpoint has a few thousand.")
+            if steps > MAX_STEPS:
+                raise Unreadable(f"The pickle has more than {MAX_STEPS:,} steps; a checkpoint has a few thousand.")
             machine.step(opcode.name, argument)
     except (ValueError, IndexError, KeyError, TypeError, UnicodeError, OverflowError, MemoryError) as error:
         raise Unreadable(f"Its pickle is damaged or cut off: {str(error)[:120]}.") from None

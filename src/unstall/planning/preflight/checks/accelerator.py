@@ -35,7 +35,7 @@ NEEDS = ("packages",)
 IS_QUICK = True
 HELD_SHARE = 0.1  # of a card's memory; what a desktop or an idle process takes is less
 BUSY_PERCENT = 50.0  # with nobody of ours on it
-MOST_PARAMETERS_ON_CPU = 5_000_000  # a step of more than these takes seconds to minutes on a few cores
+MAX_PARAMETERS_ON_CPU = 5_000_000  # a step of more than these takes seconds to minutes on a few cores
 
 
 def look(context: Context) -> Answer:
@@ -66,7 +66,7 @@ def judged(cards: list[dict[str, Any]], context: Context) -> Answer:
 
 def _without(context: Context, facts: dict[str, Any]) -> Answer:
     size_of_it = f"{context.settings.model} has {context.published_parameters / 1e6:.1f} million weights"
-    if context.published_parameters > MOST_PARAMETERS_ON_CPU:
+    if context.published_parameters > MAX_PARAMETERS_ON_CPU:
         cure = "a smaller model (`unstall train --models`), or a machine with a card"
         return Warns(f"no NVIDIA card: it trains on the CPU, and {size_of_it}", cure, facts)
     return Fits(f"no NVIDIA card: it trains on the CPU; {size_of_it}", facts)

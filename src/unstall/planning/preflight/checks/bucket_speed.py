@@ -32,7 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.base.errors import BucketFailed
+from unstall.base.errors import BucketError
 from unstall.base.formatting import rate
 from unstall.data.example import ImageSource
 from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
@@ -45,7 +45,7 @@ NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
 IS_QUICK = False
 SAMPLE = 400  # images
-MOST_S = 4.0  # of reading
+MAX_S = 4.0  # of reading
 SMALL_READS = 5  # one after the other, for the latency
 SMALL_BYTES = 1024
 SMALL_FILE_BYTES = 2**20  # files below this, one for each image, gain by being packed
@@ -81,7 +81,7 @@ def look(context: Context) -> Answer:
     try:
         measured = measure(sample)
         decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
-    except BucketFailed as failed:
+    except BucketError as failed:
         return Refuses(str(failed), "see that this machine reaches the bucket and may read it")
     except OSError as error:
         return Unknown(f"an image of the data is gone: {error}")
@@ -97,7 +97,7 @@ def measure(sample: Sequence[ImageSource]) -> Measured:
     began = time.perf_counter()
 
     def size_within_time(source: ImageSource) -> int | None:
-        if time.perf_counter() - began > MOST_S:
+        if time.perf_counter() - began > MAX_S:
             return None
         try:
             return len(source.read())

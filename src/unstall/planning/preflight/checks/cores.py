@@ -29,7 +29,7 @@ from unstall.sensors import cgroup
 
 NEEDS = ()
 IS_QUICK = True
-MOST_THREADS_PER_CORE = 4  # more than these only take turns, even where they wait for storage
+MAX_THREADS_PER_CORE = 4  # more than these only take turns, even where they wait for storage
 BUSY_SHARE = 0.75  # of the cores; with more of them in use by others, little is left
 
 
@@ -49,7 +49,7 @@ def judged(machine: int, allowed: int, quota: float | None, load: float, threads
             f"--input-threads {max(1, int(quota))}",
             facts,
         )
-    if threads > MOST_THREADS_PER_CORE * usable:
+    if threads > MAX_THREADS_PER_CORE * usable:
         return Warns(f"{threads} threads on {said}: they would only take turns", f"--input-threads {max(1, int(usable))}", facts)
     if load > BUSY_SHARE * machine:
         return Warns(f"{said}: other programs keep them busy", "wait for them, or expect the run to take longer", facts)

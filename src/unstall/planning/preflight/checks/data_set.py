@@ -28,7 +28,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, data_set_holds
 from unstall.config.settings import Settings, most_of
 from unstall.journal.run_folder import RunFolder
@@ -47,7 +47,7 @@ QUICK_IN_BUCKET = 500  # the same of images that lie in a bucket
 COPED_WITH = {"path_foreign", "path_case_differs", "image_type_wrong"}  # break other loaders: here nothing of them is lost
 OF_BOXES = ("box_", "class_")  # begin the names of problems of which each concerns one box
 SHOWN = 3  # problems in the table
-MOST_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
+MAX_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
 
 def look(context: Context) -> Answer:
@@ -95,7 +95,7 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
         return Refuses(reason, "a smaller --batch-size", found)
     try:
         scored_on = _of_validation(context)
-    except WrongInput as error:
+    except InvalidInputError as error:
         return Refuses(str(error), "--validation with a data set of the same classes, or without it", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
@@ -145,7 +145,7 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     """What does not suit this data: why, and the cure."""
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
-    if settings.warm_up_steps > MOST_WARM_UP * updates:
+    if settings.warm_up_steps > MAX_WARM_UP * updates:
         reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
         result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
     counts = [] if context.data is None else [example.count for example in context.data.examples]

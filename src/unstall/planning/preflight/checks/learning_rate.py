@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NEEDS = ("data_set", "packages", "memory_plan", "host_memory")
 IS_QUICK = False
-MOST_S = 120.0  # for all steps: with a large detector and without a card they would take an hour
+MAX_S = 120.0  # for all steps: with a large detector and without a card they would take an hour
 STEPS = 12  # at each rate
 WARM_UP = 4  # of these
 BATCHES = 3  # that are learned again and again
@@ -61,7 +61,7 @@ def tried(trial: Trial, rate: float, context: Context) -> Answer:
     at_first = sum(trial.loss_at(0.0, batch) for batch in some) / BATCHES  # nothing is changed at a rate of 0
     step_s = (time.perf_counter() - began) / BATCHES
     context.measured_images_per_s = context.settings.batch_size / step_s
-    if 3 * STEPS * step_s > MOST_S:
+    if 3 * STEPS * step_s > MAX_S:
         return Unknown(
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
         )

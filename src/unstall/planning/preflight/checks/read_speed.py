@@ -40,7 +40,7 @@ NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
 IS_QUICK = False
 SAMPLE = 200  # images
-MOST_S = 4.0  # of reading, and of decoding
+MAX_S = 4.0  # of reading, and of decoding
 ENOUGH = 1.2  # times what is taken: storage is not equally fast all the time
 
 
@@ -78,7 +78,7 @@ def rate_of(work: Callable[[ImageSource], None], sample: Sequence[ImageSource], 
     done = 0
 
     def within_time(source: ImageSource) -> bool:
-        if time.perf_counter() - began > MOST_S:
+        if time.perf_counter() - began > MAX_S:
             return False
         work(source)
         return True

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import process_env
 from unstall.training.distributed.process_env import Membership
 
@@ -73,5 +73,5 @@ def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     if said is None or said == workers:
         return workers
     if is_given:
-        raise WrongInput(f"workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}")
+        raise InvalidInputError(f"workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}")
     return said

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.vertex import each_of
 from unstall.training.distributed.process_env import Membership
 
@@ -27,10 +27,10 @@ def recognise(environ: Mapping[str, str]) -> str:
 def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
     nodes, node = _number(environ, COUNT), _number(environ, NUMBER)
     if node >= nodes:
-        raise WrongInput(f"{NUMBER}: expected a number below {COUNT} ({nodes}), counted from 0. Received: {node}")
+        raise InvalidInputError(f"{NUMBER}: expected a number below {COUNT} ({nodes}), counted from 0. Received: {node}")
     address = environ.get(ADDRESS, "").strip()
     if not address.rpartition(":")[0]:
-        raise WrongInput(f"{ADDRESS}: expected host:port of the first pod. Received: {address!r}")
+        raise InvalidInputError(f"{ADDRESS}: expected host:port of the first pod. Received: {address!r}")
     each = each_of(environ)
     return [Membership(number, nodes * each, address) for number in range(node * each, node * each + each)]
 
@@ -38,5 +38,5 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
 def _number(environ: Mapping[str, str], name: str) -> int:
     said = environ.get(name, "").strip()
     if not said.isdecimal():
-        raise WrongInput(f"{name}: expected a whole number. Received: {said!r}")
+        raise InvalidInputError(f"{name}: expected a whole number. Received: {said!r}")
     return int(said)

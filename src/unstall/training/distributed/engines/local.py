@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unstall.backends import allocators
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.process_env import CARDS, Membership
 
 HINT = "no other engine runs us"
@@ -36,7 +36,7 @@ def cards_for(workers: int, cards: list[str]) -> list[str]:
     if not cards:
         return [""] * workers
     if len(cards) < workers:
-        raise WrongInput(
+        raise InvalidInputError(
             f"workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
             "To compute on the cores instead, set JAX_PLATFORMS=cpu"
         )

@@ -17,14 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import NotInstalled, UnstallError
+from unstall.base.errors import MissingDependencyError, UnstallError
 from unstall.training.distributed import process_env
 from unstall.training.distributed.engines.local import free_port
 from unstall.training.distributed.process_env import Membership
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 PR_SET_PDEATHSIG = 1
-MOST_RESTARTS = 20  # of all workers; each costs a meeting and a compilation, and a cluster may be taken away often
+MAX_RESTARTS = 20  # of all workers; each costs a meeting and a compilation, and a cluster may be taken away often
 
 
 class RayFailed(UnstallError):
@@ -41,7 +41,7 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
 
 
 def train(
-    arguments: Sequence[str], workers: int, out: str, address: str | None = None, most_restarts: int = MOST_RESTARTS
+    arguments: Sequence[str], workers: int, out: str, address: str | None = None, most_restarts: int = MAX_RESTARTS
 ) -> None:
     """Runs `unstall train --go-on --out OUT …` on so many workers of a Ray cluster, until all have ended well.
 
@@ -53,7 +53,7 @@ def train(
         from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
         from ray.train.v2.api.exceptions import TrainingFailedError
     except ImportError as error:
-        raise NotInstalled(f"`--engine ray` needs Ray Train ({error}). Install: pip install 'unstall[ray]'") from None
+        raise MissingDependencyError(f"`--engine ray` needs Ray Train ({error}). Install: pip install 'unstall[ray]'") from None
     if not ray.is_initialized():
         _joined(ray, address)
     has_cards = ray.cluster_resources().get("GPU", 0) >= workers

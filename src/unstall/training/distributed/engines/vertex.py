@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from unstall.base.errors import WrongInput
+from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.process_env import Membership
 
 HINT = "CLUSTER_SPEC, or TF_CONFIG with CLOUD_ML_JOB_ID, of Vertex AI"
@@ -32,7 +32,7 @@ def recognise(environ: Mapping[str, str]) -> str:
         return ""
     try:
         return variable if len(_hosts(variable, _parsed(variable, environ[variable]))) > 1 else ""
-    except WrongInput:
+    except InvalidInputError:
         return variable  # what is wrong with it is said when it is needed
 
 
@@ -44,7 +44,7 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
     numbers = [number for number, (pool, index, _) in enumerate(hosts) if (pool, index) == place]
     if not numbers:
         known = ", ".join(f"{pool} {index}" for pool, index, _ in hosts)
-        raise WrongInput(f"{variable}: expected a task that trains, one of {known}. Received: {place[0]} {place[1]}")
+        raise InvalidInputError(f"{variable}: expected a task that trains, one of {known}. Received: {place[0]} {place[1]}")
     each = each_of(environ)
     first = numbers[0] * each
     return [Membership(number, len(hosts) * each, hosts[0][2]) for number in range(first, first + each)]
@@ -58,7 +58,7 @@ def _hosts(variable: str, said: dict[str, Any]) -> list[tuple[str, int, str]]:
 def each_of(environ: Mapping[str, str]) -> int:
     said = environ.get(WORKERS_EACH, "").strip() or "1"
     if not said.isdecimal() or int(said) < 1:
-        raise WrongInput(f"{WORKERS_EACH}: expected a whole number of 1 or more. Received: {said!r}")
+        raise InvalidInputError(f"{WORKERS_EACH}: expected a whole number of 1 or more. Received: {said!r}")
     return int(said)
 
 
@@ -71,4 +71,6 @@ def _parsed(variable: str, text: str) -> dict[str, Any]:
             return {"cluster": cluster, "task": task}
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # said below, as for what is of another form
-    raise WrongInput(f"{variable}: expected a cluster of host:port and a task, as Vertex AI sets it. Received: {text[:200]}")
+    raise InvalidInputError(
+        f"{variable}: expected a cluster of host:port and a task, as Vertex AI sets it. Received: {text[:200]}"
+    )
