@@ -11,6 +11,7 @@ from unstall.base.errors import InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings, as_plain, from_plain
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
+from unstall.storage import run_lookup
 
 
 def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_a_run_that_is_kept_in_a_bucket_lies_on_the_disk_and_says_where(tmp_path
     run = run_folder.create("train")
     assert run.path.parent == tmp_path / "unstall" / "buckets" / "gs" / "photos" / "watched"
     assert run.bucket == f"gs://photos/watched/{run.name}"
-    assert run_folder.find("last").path == run.path
+    assert run_lookup.find("last").path == run.path
     assert run_folder.folder_for("s3://photos/../../etc") == tmp_path / "unstall" / "buckets" / "s3" / "photos" / "etc"
 
 
@@ -73,7 +74,7 @@ def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(cou
     for number in range(count):
         (own_home / f"2026-{number}").mkdir(parents=True)
     with pytest.raises(RunNotFoundError, match=told):
-        run_folder.find("2026")
+        run_lookup.find("2026")
 
 
 def test_a_run_folder_in_the_working_folder_is_found_by_its_name_alone(
@@ -83,9 +84,9 @@ def test_a_run_folder_in_the_working_folder_is_found_by_its_name_alone(
     (tmp_path / "r1" / "events-watcher-1.jsonl").write_text("")
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert run_folder.find("r1").path == tmp_path / "r1"
+    assert run_lookup.find("r1").path == tmp_path / "r1"
     with pytest.raises(RunNotFoundError):
-        run_folder.find("other")
+        run_lookup.find("other")
     (own_home / "r1").mkdir(parents=True)
     (own_home / "r1" / "events-watcher-1.jsonl").write_text("")
-    assert run_folder.find("r1").path == own_home / "r1"  # a name from `unstall runs` is that first
+    assert run_lookup.find("r1").path == own_home / "r1"  # a name from `unstall runs` is that first

@@ -22,6 +22,7 @@ from unstall.diagnosis.workers.reader import found_runs
 from unstall.journal import run_folder
 from unstall.journal.events import ProcessEnded, VerdictReached
 from unstall.journal.run_folder import RunFolder
+from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import alone_with_copy, copied, is_copy, mirror_of, take_over
 from unstall.storage.upload_checkpoints import KeptCheckpoints
@@ -88,7 +89,7 @@ def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, m
     own.write_settings({"model": "changed here a moment ago"})
     mirror_of(f"{amazon.url}/runs").look()
     assert own.read_settings() == {"model": "changed here a moment ago"}
-    assert not own.journal_path("inside", 7).exists() and run_folder.find("2026-01-01-first") == own
+    assert not own.journal_path("inside", 7).exists() and run_lookup.find("2026-01-01-first") == own
 
 
 def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tmp_path: Path) -> None:
@@ -118,10 +119,10 @@ def test_runs_of_all_machines_are_listed_and_found_where_they_are_kept_in_a_buck
     trained_elsewhere(google, tmp_path / "there", "2026-01-01-first")
     trained_elsewhere(google, tmp_path / "there", "2026-01-02-second")
     monkeypatch.setenv("UNSTALL_HOME", f"{google.url}/runs")
-    assert run_folder.find("last").name == "2026-01-02-second"
-    assert run_folder.find("2026-01-01").read_settings() == {"model": "ssd_tiny"}
+    assert run_lookup.find("last").name == "2026-01-02-second"
+    assert run_lookup.find("2026-01-01").read_settings() == {"model": "ssd_tiny"}
     with pytest.raises(RunNotFoundError, match=f"Latest runs in {google.url}/runs: 2026-01-01-first, 2026-01-02-second"):
-        run_folder.find("none")
+        run_lookup.find("none")
     assert [row["run"] for row in as_json("runs")["runs"]] == ["2026-01-01-first", "2026-01-02-second"]
 
 
@@ -145,7 +146,7 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
     name = checkpoint(there, 30)
     KeptCheckpoints(there, path_of(amazon, there.name), lambda text: None).keep()
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
-    assert not run_folder.find("last").checkpoints_path.exists()
+    assert not run_lookup.find("last").checkpoints_path.exists()
     run, _ = going_on_with("2026-01-01-first", {})
     assert [path.name for path in run.checkpoints_path.iterdir()] == [name]
     assert not is_copy(run)

@@ -23,6 +23,7 @@ from unstall.diagnosis.workers.members import put_together
 from unstall.diagnosis.workers.reader import found_runs, read_members
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
+from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import fetched_run
 from unstall.storage.upload_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
@@ -308,7 +309,7 @@ def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
 def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     target_of(amazon).joinpath("settings.json").write_text('{"model": "ssd_tiny"}')
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
-    assert run_folder.find("first").read_settings() == {"model": "ssd_tiny"}
+    assert run_lookup.find("first").read_settings() == {"model": "ssd_tiny"}
 
 
 def test_where_no_run_is_that_is_said(amazon: Place) -> None:

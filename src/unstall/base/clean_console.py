@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from unstall.report.terminal.story import without_codes
+from unstall.base.formatting import without_codes
 
 
 class CleanConsole(Console):

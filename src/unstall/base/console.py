@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 
 def print_what_the_stream_has() -> None:
@@ -11,3 +24,48 @@ def print_what_the_stream_has() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
+
+
+def console(name: str = "stdout") -> Console:
+    """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
+    from unstall.base.clean_console import CleanConsole
+
+    stream: IO[str] | None = getattr(sys, name)
+    if stream is None:
+        return CleanConsole(quiet=True)
+    return CleanConsole(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
+
+
+def _width(stream: IO[str]) -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return None if stream.isatty() else int(columns) if columns.isdecimal() else 100
+
+
+def print_clean(out: Console, shown: RenderableType) -> None:
+    """Without the blanks that fill up a table's lines: people paste this into mails and issues."""
+    if out.quiet:
+        return
+    with out.capture() as captured:
+        out.print(shown)
+    out.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    out.file.flush()
+
+
+def grid() -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True, min_width=8)
+    table.add_column(overflow="fold")
+    return table
+
+
+def print_line(out: Console, line: Text) -> None:
+    """As long as it is: a path that is broken in two cannot be copied."""
+    if not out.quiet:
+        out.print(line, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """Names of files come from strangers: none may move the cursor or colour the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)

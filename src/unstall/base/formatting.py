@@ -1,8 +1,19 @@
-"""A number with its noun, as a person would say it."""
+"""Numbers, sizes, times and names as a person would say them, and texts without the codes of terminals."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
+
+from unstall.base.redact.text import redact_text
+
+_CODES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
+    r"|\x1b[()*+][0-9A-Za-z]"  # sets of characters
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -35,3 +46,46 @@ def some(classes: Sequence[str]) -> str:
     """'cat, dog', 'a, b, c, d, e, f, g, h and 72 more', 'none'."""
     more = f" and {len(classes) - SHOWN:,} more" if len(classes) > SHOWN else ""
     return ", ".join(map(short, classes[:SHOWN])) + more if classes else "none"
+
+
+def without_codes(words: str) -> str:
+    """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
+    return _CODES.sub("", words)
+
+
+def cleaned(plain: Any) -> Any:
+    """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
+    if isinstance(plain, str):
+        return redact_text(without_codes(plain))
+    if isinstance(plain, dict):
+        return {key: cleaned(value) for key, value in plain.items()}
+    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
+
+
+def duration(seconds: float) -> str:
+    """'40 s', '1 min 30 s', '3 h 20 min'."""
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def size(count: float) -> str:
+    """'900 B', '12 KiB', '1.5 GiB', '230 MiB', '2.0 TiB'."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(count) < 1024 or unit == "TiB":
+            break
+        count /= 1024
+    return f"{count:,.0f} {unit}" if unit in {"B", "KiB"} or abs(count) >= 100 else f"{count:.1f} {unit}"
+
+
+def approximate_duration(seconds: float) -> str:
+    """40 s, 12 min, 3.5 h, 2 days."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.3g} h" if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"

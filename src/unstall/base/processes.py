@@ -6,11 +6,10 @@ import contextlib
 import ctypes
 import os
 import signal
+from pathlib import Path
 from types import FrameType
 
 import psutil
-
-from unstall.supervisor.sidecar import is_alive
 
 
 def kill_tree(pid: int) -> None:
@@ -68,3 +67,11 @@ def end_if_orphaned() -> None:
 
 def _look(number: int, frame: FrameType | None) -> None:
     end_if_orphaned()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat[stat.rindex(")") + 2] not in "ZX"
+    except (OSError, ValueError, IndexError):
+        return False

@@ -12,8 +12,8 @@ import keyword
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,9 +22,10 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
+from unstall.base.dependencies import missing_packages_named
+from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
-from unstall.report.terminal.story import without_codes
 from unstall.supervisor.signal_dispositions import given
 
 FOLDER = Path(__file__).parent
@@ -94,20 +95,6 @@ class Learning(click.Command):
             return super().invoke(ctx)
 
 
-@contextmanager
-def missing_packages_named(command: str, extras: str) -> Iterator[None]:
-    """A package that is not installed is named, with the command that installs it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if not missing or missing.partition(".")[0] == "unstall":
-            raise  # a fault of ours, not a package that is not installed
-        raise MissingDependencyError(
-            f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'"
-        ) from None
-
-
 # --- options that several commands have: named and explained alike wherever they are ---
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -121,8 +108,9 @@ def json_option(what: str) -> Decorator:
 
 def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
+    from unstall.base.console import console
+    from unstall.base.formatting import cleaned
     from unstall.report import json
-    from unstall.report.terminal.story import cleaned, console
 
     if json_target:
         json.write(plain, json_target)

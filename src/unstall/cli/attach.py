@@ -19,7 +19,9 @@ from unstall.cli import json_option
 @click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")
 def command(pid: str, dump: bool, json_target: str | None) -> None:
+    from unstall.base.console import console
     from unstall.base.errors import InvalidInputError
+    from unstall.base.formatting import cleaned
     from unstall.report import json
     from unstall.report.story.outcome import EXIT_CODES
     from unstall.report.story.threads import dump_lines
@@ -32,7 +34,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     if json_target:
         json.write(story, json_target)
     if json_target != "-":
-        text.show(story, text.console())
+        text.show(story, console())
         if dump:
-            click.echo("\n".join(dump_lines(text.cleaned(story["stacks"]), text.cleaned(story["threads"]))))
+            click.echo("\n".join(dump_lines(cleaned(story["stacks"]), cleaned(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

@@ -42,11 +42,11 @@ def command(
     stop: bool,
     json_target: str | None,
 ) -> None:
+    from unstall.base.console import console
     from unstall.board import process
     from unstall.board.launcher import PORT, Wanted, open_browser, serve
     from unstall.journal import run_folder
     from unstall.report import json
-    from unstall.report.terminal.story import console
     from unstall.storage import is_bucket
     from unstall.storage.download import mirror_of
 

@@ -10,9 +10,9 @@ from unstall.cli import json_option
 @click.command("causes", help=__doc__)
 @json_option("the list")
 def command(json_target: str | None) -> None:
+    from unstall.base.console import console, print_clean
     from unstall.diagnosis.pages import summaries
     from unstall.report import json
-    from unstall.report.terminal.story import console, print_clean
 
     listed = summaries()
     if json_target:

@@ -28,10 +28,10 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
     from unstall.compare import comparison
     from unstall.compare.attribution import memory
     from unstall.compare.record.store import record_of
+    from unstall.planning.memory.client import told_before
     from unstall.report import json
     from unstall.report.html import compare_page
     from unstall.report.terminal import compare
-    from unstall.report.terminal.planning import told_before
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -63,11 +63,11 @@ def _refuse_of_nothing(run: RunFolder) -> None:
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
     from unstall.base.errors import RunNotFoundError
     from unstall.compare.last_good import last_good_like
-    from unstall.journal import run_folder
+    from unstall.storage import run_lookup
 
-    first = run_folder.find(run_a)
+    first = run_lookup.find(run_a)
     if run_b is not None:
-        return first, run_folder.find(run_b)
+        return first, run_lookup.find(run_b)
     good = last_good_like(first)
     if good is None:
         raise RunNotFoundError(

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from unstall.cli import answer, json_option, missing_packages_named
+from unstall.base.dependencies import missing_packages_named
+from unstall.cli import answer, json_option
 
 
 @click.command("explain", help=__doc__)
@@ -24,7 +25,7 @@ def command(name: str, json_target: str | None) -> None:
     def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
 
-        from unstall.report.terminal.story import print_clean
+        from unstall.base.console import print_clean
 
         print_clean(out, Markdown(page))
 

@@ -85,7 +85,7 @@ def _write(out: Path, text: str) -> None:
 
 
 def _show(plain: dict[str, Any]) -> None:
+    from unstall.base.console import console
     from unstall.report.terminal.settings import show_suggested
-    from unstall.report.terminal.story import console
 
     show_suggested(plain, console())

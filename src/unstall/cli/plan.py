@@ -46,9 +46,10 @@ def command(
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.planning import memory
+    from unstall.planning.memory.client import told_before
     from unstall.planning.memory.devices import named
     from unstall.report import json
-    from unstall.report.terminal.planning import show_plan, told_before
+    from unstall.report.terminal.planning import show_plan
 
     json.refuse_unwritable(json_target)
     if devices:
@@ -73,7 +74,7 @@ def command(
 
 def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | None]:
     """How many classes the data has, and the pixels of its largest image, where they are known."""
-    from unstall.cli import missing_packages_named
+    from unstall.base.dependencies import missing_packages_named
 
     with missing_packages_named("unstall plan --data", "data"):
         from unstall.data.formats import read

@@ -18,15 +18,14 @@ from unstall.cli import json_option
 @click.option("--tensorboard", metavar="FOLDER", help="Write its plots as scalars, too: tensorboard --logdir FOLDER")
 @json_option("the same story")
 def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
+    from unstall.base.console import console
     from unstall.base.progress import shown_progress
-    from unstall.journal import run_folder
     from unstall.report import json
     from unstall.report.html import page
     from unstall.report.story.report import read_whole
-    from unstall.report.terminal import story as text
-    from unstall.storage import located
+    from unstall.storage import located, run_lookup
 
-    folder = run_folder.find(run)
+    folder = run_lookup.find(run)
     with shown_progress() as progress:
         story = read_whole(folder, progress)
     target = located(out) if out else folder.report_path
@@ -38,7 +37,7 @@ def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None
 
         run_scalars.write(story, located(tensorboard))
     if json_target != "-":
-        text.console().print(str(target), markup=False, soft_wrap=True)
+        console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:
         import webbrowser
 

@@ -115,10 +115,10 @@ class How:
 
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str | None) -> None:
+    from unstall.base.console import console
     from unstall.board import prune as pruning
     from unstall.journal import run_folder
     from unstall.report.terminal.runs import show_doomed
-    from unstall.report.terminal.story import console
 
     doomed = pruning.doomed(chosen, how.keep, how.checkpoints)
     told = {

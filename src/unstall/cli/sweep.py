@@ -34,9 +34,9 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
+    from unstall.base.dependencies import missing_packages_named
     from unstall.base.errors import InvalidInputError
     from unstall.base.progress import shown_progress
-    from unstall.cli import missing_packages_named
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.report import json

@@ -179,11 +179,11 @@ def _looked_before(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
+    from unstall.base.console import console
     from unstall.base.progress import shown_progress
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
     from unstall.report.terminal.planning import show_preflight
-    from unstall.report.terminal.story import console
 
     folder = run.path if run is not None else run_folder.folder_for(out) if out else run_folder.home()
     with shown_progress() as progress:

@@ -152,7 +152,7 @@ def _looked_at(
 def _judged(
     wanted: Wanted, machine: Machine, plan: MemoryPlan, host: int, fed: float | None, is_fed: bool | None
 ) -> tuple[str, str]:
-    from unstall.report.terminal.story import size
+    from unstall.base.formatting import size
 
     if not plan.fits:
         return "does not fit", f"needs {size(plan.tried[-1].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}"

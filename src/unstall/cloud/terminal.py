@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.formatting import counted
-from unstall.report.terminal.data import print_line, printable
+from unstall.base.console import grid, print_clean, print_line, printable
+from unstall.base.formatting import counted, size
 from unstall.report.terminal.planning import WAYS, option_of
-from unstall.report.terminal.story import grid, print_clean, size
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unstall.base.formatting import size
 from unstall.compare.attribution import loss, memory, noise, time
 from unstall.compare.attribution.explanation import Explained, Explanation, told_amount
 from unstall.compare.attribution.memory import Alone
@@ -14,7 +15,6 @@ from unstall.compare.attribution.noise import Moved
 from unstall.compare.differences.difference import LOSS, Difference
 from unstall.compare.differences.finder import differences
 from unstall.compare.record import facts
-from unstall.report.terminal.story import size
 
 NOTHING = "nothing that matters differs"
 MAX_CANDIDATES = 3

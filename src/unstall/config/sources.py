@@ -75,7 +75,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
 
 def with_backend(settings: Settings) -> Settings:
     """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
-    from unstall.training.distributed.backend import backend_for
+    from unstall.backends.sharing import backend_for
 
     return changed(settings, {"backend": backend_for(settings.backend, settings.workers)})
 

@@ -10,6 +10,17 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+_MISSING = (
+    re.compile(r"No such file or directory: '(?P<path>[^']+)'"),
+    re.compile(r'No such file or directory: "(?P<path>[^"]+)"'),
+    re.compile(r"Not a directory: '(?P<path>[^']+)'"),
+    re.compile(r"(?P<path>[^\s;'\"]+); No such file or directory"),
+    re.compile(r"No files matched pattern: (?P<path>[^\s'\"]+)"),
+    re.compile(r"[Uu]nable to (?:synchronously )?open file.*name = '(?P<path>[^']+)'.*errno = 2"),
+    re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
+    re.compile(r"(?P<path>\S+) not found\.?$"),
+)
+
 MAX_LAYERS = 8  # texts inside of texts
 MAX_LETTERS = 300
 
@@ -137,3 +148,12 @@ def _sentence(text: str) -> str:
     first = f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
     first = _NODE.sub(lambda match: f"'{match['name']}'", first)
     return _NODE_ALONE.sub(r"\g<name>", _NODE_AGAIN.sub("", _COMPILED.sub(r"\g<name>", first)))
+
+
+def missing_path(text: str) -> str | None:
+    """The path that an error's text says is not there."""
+    for pattern in _MISSING:
+        found = pattern.search(text)
+        if found:
+            return found["path"]
+    return None

@@ -64,15 +64,6 @@ def is_filling(hosts: Sequence[HostSampled]) -> bool:
     return last is not None and last.share >= FILLING_SHARE
 
 
-def size(count: float) -> str:
-    """1.5 GiB, 230 MiB, 12 KiB."""
-    for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if abs(count) >= factor:
-            number = count / factor
-            return f"{number:,.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
-    return f"{count:.0f} bytes"
-
-
 def parse_size(text: str) -> int | None:
     """The first size in a text: '2.00 GiB', '17179869184 bytes', '2.53GiB'."""
     found = _SIZE.search(text)
@@ -80,15 +71,6 @@ def parse_size(text: str) -> int | None:
         return None
     number = float(found.group(1).replace(",", "").rstrip("."))
     return int(number * _UNITS[found.group(2).lower()])
-
-
-def duration(seconds: float) -> str:
-    """40 s, 12 min, 3.5 h, 2 days."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 100 * 60:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.3g} h" if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
 
 
 # Whether a run's memory grows without end, or as memory does that is being put to use: by its floor, over several periods.

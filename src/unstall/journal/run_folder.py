@@ -15,14 +15,13 @@ import json
 import os
 import re
 import stat
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
+from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.rank import told_by
@@ -31,8 +30,7 @@ from unstall.journal.writer import is_remote
 SHARED_MEMORY = Path("/dev/shm")
 KEPT_IN = "kept-in.txt"
 WORKERS = "workers"  # the folder of those that are not the first
-MAX_NAMED = 5  # runs, in the message that several are meant
-_BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
+BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -40,7 +38,7 @@ def home() -> Path:
     """Where runs are kept, on the disk. InvalidInputError where UNSTALL_HOME names no bucket, as gs:///runs of a variable
     not set."""
     explicit = os.environ.get("UNSTALL_HOME")
-    if explicit and _SCHEME.match(explicit) and not _BUCKET.fullmatch(explicit):
+    if explicit and _SCHEME.match(explicit) and not BUCKET.fullmatch(explicit):
         raise InvalidInputError(
             f"UNSTALL_HOME: expected a folder, gs://BUCKET/FOLDER or s3://BUCKET/FOLDER. Received: '{explicit}'. "
             "Was a variable in it that is not set?"
@@ -53,12 +51,12 @@ def home() -> Path:
 def bucket_home() -> str:
     """The bucket in which runs are kept, too; empty: none."""
     explicit = os.environ.get("UNSTALL_HOME", "").rstrip("/")
-    return explicit if _BUCKET.fullmatch(explicit) else ""
+    return explicit if BUCKET.fullmatch(explicit) else ""
 
 
 def folder_for(place: str) -> Path:
     """The folder itself; for a place in a bucket, the one on the disk that stands for it."""
-    if not _BUCKET.fullmatch(place):
+    if not BUCKET.fullmatch(place):
         return Path(place)
     scheme, _, name = place.rstrip("/").partition("://")
     parts = [part for part in name.split("/") if part not in {"", ".", ".."}]
@@ -318,74 +316,3 @@ def list_runs() -> list[RunFolder]:
     except OSError:
         return []
     return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]
-
-
-def find(name: str) -> RunFolder:
-    """A run by path, by name, by the beginning of a name, or `last`; one in a bucket by its place there. InvalidInputError where
-    it, or the folder that holds the runs, cannot be read."""
-    found = _find(name)
-    refuse_unreadable(found.path)
-    return found
-
-
-def _find(name: str) -> RunFolder:
-    if _BUCKET.fullmatch(name):
-        from unstall.storage.download import fetched_run
-
-        return fetched_run(name)
-    as_path = Path(name)
-    is_place = "/" in name or name in {".", ".."}
-    if is_place:
-        refuse_unreadable(as_path)
-    if is_place and as_path.is_dir():
-        if not any(as_path.glob("events-*.jsonl")):
-            raise RunNotFoundError(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
-        return RunFolder(as_path.resolve())
-    refuse_unreadable(home(), "folder of the runs")
-    runs = list_runs()
-    if bucket_home() and not any(run.name == name for run in runs):
-        runs = _with_those_of_other_machines(runs)
-    if name == "last" and runs:
-        return _brought(runs[-1])
-    matches = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
-    if not matches and any(as_path.glob("events-*.jsonl")):  # a folder here, as `unstall train --out r1` prints it
-        return RunFolder(as_path.resolve())
-    if len(matches) == 1:
-        return _brought(matches[0])
-    if len(matches) > 1:
-        shown = matches[-MAX_NAMED:]
-        latest = f", the latest {len(shown)} of them" if len(shown) < len(matches) else ""
-        names = ", ".join(run.name for run in shown)
-        raise RunNotFoundError(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
-    where = bucket_home() or home()
-    if not runs:
-        raise RunNotFoundError(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
-    recent = ", ".join(run.name for run in runs[-3:])
-    raise RunNotFoundError(
-        f"No run '{name}'. Expected a name from `unstall runs`, a run folder or 'last'. Latest runs in {where}: {recent}."
-    )
-
-
-def _with_those_of_other_machines(runs: list[RunFolder]) -> list[RunFolder]:
-    """That lie in the bucket in which runs are kept; on the disk there need be nothing of them yet."""
-    from unstall.storage.download import run_names
-
-    try:
-        names = run_names(bucket_home())
-    except BucketError as error:
-        if not runs:
-            raise
-        sys.stderr.write(f"unstall: {error} Only the runs on this disk are looked at.\n")
-        return runs
-    others = set(names) - {run.name for run in runs}
-    return sorted([*runs, *(RunFolder(home() / name) for name in others)], key=lambda run: run.name)
-
-
-def _brought(run: RunFolder) -> RunFolder:
-    """As the bucket has it now, where it is one of another machine."""
-    if not bucket_home():
-        return run
-    from unstall.storage.download import fetched_run, is_copy
-
-    is_of_this_machine = run.path.exists() and not is_copy(run)
-    return run if is_of_this_machine else fetched_run(f"{bucket_home()}/{run.name}")

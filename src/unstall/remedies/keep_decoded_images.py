@@ -20,8 +20,9 @@ Set `cache_bytes` to 0.
 
 from __future__ import annotations
 
+from unstall.base.formatting import size
 from unstall.config.settings import MIB
-from unstall.diagnosis.host_memory import room, size
+from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import HostSampled, InputMeasured, StepsEnded, TrainingBegan
 from unstall.remedies.plan import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_each_s

@@ -8,29 +8,11 @@ import re
 import time
 from pathlib import Path
 
+from unstall.diagnosis.error_messages import missing_path
 from unstall.journal.events import ErrorRaised, PathLooked
 
 MAX_ENTRIES = 5000
-_MISSING = (
-    re.compile(r"No such file or directory: '(?P<path>[^']+)'"),
-    re.compile(r'No such file or directory: "(?P<path>[^"]+)"'),
-    re.compile(r"Not a directory: '(?P<path>[^']+)'"),
-    re.compile(r"(?P<path>[^\s;'\"]+); No such file or directory"),
-    re.compile(r"No files matched pattern: (?P<path>[^\s'\"]+)"),
-    re.compile(r"[Uu]nable to (?:synchronously )?open file.*name = '(?P<path>[^']+)'.*errno = 2"),
-    re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
-    re.compile(r"(?P<path>\S+) not found\.?$"),
-)
 _VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|environ\[\s*['"](?P<b>\w+)['"]\s*\](?!\s*=[^=])""")
-
-
-def missing_path(text: str) -> str | None:
-    """The path that an error's text says is not there."""
-    for pattern in _MISSING:
-        found = pattern.search(text)
-        if found:
-            return found["path"]
-    return None
 
 
 def look(error: ErrorRaised, folder: str, environment: dict[str, str]) -> PathLooked | None:

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from unstall.base.processes import is_alive
 from unstall.journal.run_folder import RunFolder
 
 
@@ -28,14 +29,6 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
             time.sleep(TICK_S)
         # How it ended only its parent knows.
         teller.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        return stat[stat.rindex(")") + 2] not in "ZX"
-    except (OSError, ValueError, IndexError):
-        return False
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ import pytest
 
 from tests.programs import UNSTALL
 from unstall.compare.record.store import record_of
-from unstall.journal import run_folder
 from unstall.journal.events import ProbeFailed
 from unstall.journal.reader import read_folder
+from unstall.storage import run_lookup
 
 
 def recorded(folder: Path, *arguments: str, code: int = 0, **variables: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def recorded(folder: Path, *arguments: str, code: int = 0, **variables: str) -> 
     command = [*UNSTALL, "run", "--quiet", "--", sys.executable, "train.py", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, env={**os.environ, **variables}, check=False, timeout=240)
     assert done.returncode == code, done.stderr.decode()
-    run = run_folder.find("last")
+    run = run_lookup.find("last")
     assert not read_folder(run.path).of(ProbeFailed)
     return record_of(run)
 
@@ -52,11 +52,11 @@ def test_a_program_without_a_framework(tmp_path: Path) -> None:
     assert told["run"]["script"] == str(tmp_path / "train.py")
     assert set(told["sources"]) == {"train.py", "part.py", "a.yaml"}
     assert told["sources"]["train.py"]["text"].startswith("import part")
-    assert run_folder.find("last").sources_path.stat().st_mode & 0o077 == 0, "others may not be allowed to read the program"
+    assert run_lookup.find("last").sources_path.stat().st_mode & 0o077 == 0, "others may not be allowed to read the program"
     assert told["environment"]["TF_MARK"] == "7" and "TF_PASSWORD" not in told["environment"]
     assert told["machine"]["cores"] > 0 and told["figures"]["host_peak_bytes"] > 0
     assert (told["data"]["examples"], told["data"]["image_px"]["sizes"]) == (1, {"30×20": 1})
-    kept = [path.read_bytes() for path in run_folder.find("last").path.iterdir() if not path.name.startswith("events-")]
+    kept = [path.read_bytes() for path in run_lookup.find("last").path.iterdir() if not path.name.startswith("events-")]
     assert "hunter2" not in str(told) and not any(b"hunter2" in each for each in kept)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import path_missing
+from unstall.diagnosis.error_messages import missing_path
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import (
     ErrorRaised,
@@ -14,7 +15,7 @@ from unstall.journal.events import (
     ProcessEnded,
     ProgramEnded,
 )
-from unstall.sensors.missing_paths import look, missing_path
+from unstall.sensors.missing_paths import look
 
 CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
 ENDED = ProcessEnded(at=T0 + 10, exit_code=0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from unstall.config.settings import Settings
 from unstall.planning.memory.linear_model import PROBES, itself, on_the_line
-from unstall.planning.memory.messages import Answer, Layer
+from unstall.planning.memory.messages import Answer
+from unstall.training.step.activations import Layer
 
 WEIGHTS, PER_IMAGE, INPUT = 100, 40, 3
 

@@ -10,7 +10,8 @@ import pytest
 from unstall.config.settings import Settings
 from unstall.planning.memory import plan_cache
 from unstall.planning.memory.client import Asking
-from unstall.planning.memory.messages import Answer, Layer, Question, question
+from unstall.planning.memory.messages import Answer, Question, question
+from unstall.training.step.activations import Layer
 
 ANSWER = Answer(
     need=10, weights=1, gradients=2, optimizer=3, input=1, activations=3, state=4, layers=(Layer("conv", "Conv", (2, 8), 1, 64),)

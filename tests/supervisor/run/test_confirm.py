@@ -20,6 +20,7 @@ from unstall.journal import run_folder
 from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarted, StepsEnded
 from unstall.journal.reader import Journal
 from unstall.journal.writer import JournalWriter
+from unstall.storage import run_lookup
 from unstall.storage.download import MARK
 from unstall.supervisor.run.confirm import confirm as make_experiments
 
@@ -121,7 +122,7 @@ def test_a_secret_of_the_command_line_is_nowhere_in_the_runs_folder_and_it_is_no
     arguments = ("--password", secrets[0], f"--hf-token={secrets[1]}", f"https://me:{secrets[2]}@host/", "--epochs", "3")
     run = run_bare if source == GUARDED else run_watched
     assert run(program, *arguments).out.strip() == b"trained"
-    files = [path for path in run_folder.find("last").path.rglob("*") if path.is_file()]
+    files = [path for path in run_lookup.find("last").path.rglob("*") if path.is_file()]
     raw = b"".join(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files)
     assert b"--epochs" in raw and not [secret for secret in secrets if secret.encode() in raw]
     done = subprocess.run(
@@ -209,7 +210,7 @@ def test_a_run_that_somebody_else_could_have_written_is_refused_even_with_yes(
     spoil: Callable[[run_folder.RunFolder], None], why: str, tmp_path: Path
 ) -> None:
     recorded(write(tmp_path, MARKING))
-    spoil(run_folder.find("last"))
+    spoil(run_lookup.find("last"))
     code, said = asked("--yes")
     assert code == 2 and why in said and "unstall run --confirm -- COMMAND" in said
     assert not (tmp_path / "started").exists()
@@ -218,7 +219,7 @@ def test_a_run_that_somebody_else_could_have_written_is_refused_even_with_yes(
 def test_the_command_that_was_just_typed_needs_no_question(tmp_path: Path) -> None:
     program = write(tmp_path, MARKING)
     recorded(program, "--password", "•••")
-    make_experiments(run_folder.find("last"), ("replay_batch",), [sys.executable, str(program), "--password", "hunter2"])
+    make_experiments(run_lookup.find("last"), ("replay_batch",), [sys.executable, str(program), "--password", "hunter2"])
     assert (tmp_path / "started").exists()
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from unstall.backends.sharing import backend_for
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import backend as meeting
 
 
 def test_one_worker_runs_on_any_backend() -> None:
-    assert [meeting.backend_for(name, 1, {}) for name in ("auto", "tensorflow", "torch")] == ["auto", "tensorflow", "torch"]
+    assert [backend_for(name, 1, {}) for name in ("auto", "tensorflow", "torch")] == ["auto", "tensorflow", "torch"]
 
 
 def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
-    assert meeting.backend_for("auto", 2, {}) == meeting.backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
+    assert backend_for("auto", 2, {}) == meeting.backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
 )
 def test_another_backend_is_refused_with_what_to_do(backend: str, environ: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidInputError, match=rf"{named}: expected jax for 2 workers.*Write --backend jax, or --workers 1"):
-        meeting.backend_for(backend, 2, environ)
+        backend_for(backend, 2, environ)
 
 
 def test_an_error_of_whoever_carries_the_numbers_is_told_from_others() -> None:

@@ -6,9 +6,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import torch
 from keras import ops
 
 from unstall.backends.ops.nn import is_of_torch
+
+WAITING: set[Any] = set()  # operations that wait for the card
 
 Tensor = Any
 
@@ -30,8 +33,6 @@ def settled(counts: Tensor, overlaps: Tensor) -> Tensor:
 @cache
 def _operation() -> Any:
     import torch
-
-    from unstall.training.step.cuda_graphs import WAITING
 
     def rounds(counts: torch.Tensor, overlaps: torch.Tensor) -> torch.Tensor:
         stays = counts.clone()

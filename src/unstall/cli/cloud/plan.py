@@ -101,8 +101,8 @@ def _wanted(
 
 def _plan(wanted: Wanted, classes: int | None, progress: Progress | None) -> Plan:
     from unstall.planning import memory
+    from unstall.planning.memory.client import told_before
     from unstall.planning.memory.devices import Device
-    from unstall.report.terminal.planning import told_before
 
     def plan(device: Device) -> memory.MemoryPlan:
         pixels, before = wanted.largest_pixels, told_before(progress)

@@ -38,21 +38,20 @@ def command(
     run_name: str | None,
     json_target: str | None,
 ) -> None:
+    from unstall.base.console import console
     from unstall.base.progress import shown_progress
     from unstall.data.check.corrected_copy import refuse_unsafe
     from unstall.data.check.runner import as_plain, check
     from unstall.data.formats import read
-    from unstall.journal import run_folder
     from unstall.report import json
     from unstall.report.terminal.data import show_check
-    from unstall.report.terminal.story import console
-    from unstall.storage import located
+    from unstall.storage import located, run_lookup
 
     json.refuse_unwritable(json_target)
     json.refuse_unwritable(html_target)
     if copy is not None:
         refuse_unsafe(located(path), located(copy))
-    run = run_folder.find(run_name) if run_name else None
+    run = run_lookup.find(run_name) if run_name else None
     with shown_progress() as progress:
         report = check(read(path, format_name, progress, labels), not no_images, progress)
     plain = as_plain(report)
@@ -86,10 +85,10 @@ def _keep_with(run: RunFolder, report: Report) -> None:
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
+    from unstall.base.console import console
     from unstall.base.progress import shown_progress
     from unstall.data.check.corrected_copy import write_copy
     from unstall.report.terminal.data import show_fixed
-    from unstall.report.terminal.story import console
 
     with shown_progress() as progress:
         told = write_copy(report, copy, progress)

@@ -11,10 +11,10 @@ from unstall.cli import json_option
 @click.argument("name", required=False, metavar="[FORMAT]")
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
+    from unstall.base.console import console, print_clean
     from unstall.base.errors import InvalidInputError
     from unstall.data import formats
     from unstall.report import json
-    from unstall.report.terminal.story import console, print_clean
 
     if name is not None and name not in formats.format_names():
         raise InvalidInputError(f"There is no format '{name}'. Formats: {', '.join(formats.format_names())}.")

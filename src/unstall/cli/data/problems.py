@@ -11,11 +11,11 @@ from unstall.cli import json_option
 @click.argument("name", required=False, metavar="[PROBLEM]")
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
+    from unstall.base.console import console, print_clean
     from unstall.data.check import pages
     from unstall.data.check.runner import severity_of
     from unstall.report import json
     from unstall.report.terminal.data import COLOUR
-    from unstall.report.terminal.story import console, print_clean
 
     if name is not None:
         pages.refuse_unknown(name)

@@ -25,13 +25,13 @@ def command(
     png_target: str | None,
     json_target: str | None,
 ) -> None:
+    from unstall.base.console import console
     from unstall.base.progress import shown_progress
     from unstall.data.formats import read
     from unstall.data.tools.anchor_fit import anchors_of
     from unstall.data.tools.stats import stats
     from unstall.report import json
     from unstall.report.terminal.data import show_stats
-    from unstall.report.terminal.story import console
     from unstall.storage import located
 
     for target in (json_target, html_target, png_target):

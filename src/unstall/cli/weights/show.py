@@ -12,9 +12,9 @@ from unstall.cli import Learning, json_option
 @click.option("--tensors", "lists_tensors", is_flag=True, help="List every tensor.")
 @json_option("it")
 def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
+    from unstall.base.console import console
     from unstall.detectors.weights.description import seen
     from unstall.report import json
-    from unstall.report.terminal.story import console
     from unstall.report.terminal.weights import show_seen
 
     plain = seen(file)

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstall.base.formatting import size
 from unstall.compare.differences.difference import Difference
 from unstall.compare.record.results import OF_THE_RUN
-from unstall.report.terminal.story import size
 
 SHARED = "by this or others (cannot be told apart)"
 TOLD_AS_ONE = 0.1  # of an amount: what is unsure by more is told as from where to where

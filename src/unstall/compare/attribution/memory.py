@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import UnstallError
+from unstall.base.formatting import size
 from unstall.compare.attribution.explanation import Explained, Explanation
 from unstall.compare.attribution.memory_terms import MODELLED, Beside, Terms
 from unstall.compare.attribution.noise import ON_A_CARD, Moved
 from unstall.compare.differences.difference import FREE, MEMORY, Difference
 from unstall.compare.differences.environment import SETTINGS
 from unstall.compare.record import facts
-from unstall.report.terminal.story import size
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings

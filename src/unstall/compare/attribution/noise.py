@@ -7,9 +7,9 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unstall.base.formatting import size
 from unstall.compare.record import facts
 from unstall.compare.record.results import OF_THE_RUN
-from unstall.report.terminal.story import size
 
 HOST_NOISE_BYTES = 24 * 2**20  # that the peak of a process differs by, run to run: threads, caches of the allocator
 HOST_NOISE_SHARE = 0.02

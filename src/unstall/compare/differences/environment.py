@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from unstall.base.formatting import size
 from unstall.compare.differences.arguments import arguments, is_temporary
 from unstall.compare.differences.difference import Difference, difference
 from unstall.compare.record import facts
-from unstall.report.terminal.story import size
 
 # A setting of `unstall train` and the kind of thing that it is.
 SETTINGS = {

@@ -9,17 +9,13 @@ from unstall.journal.events import (
     CircumstancesSeen,
     DataMeasured,
     DevicesListed,
-    FrameworkLoaded,
     HostSampled,
     InputDescribed,
     InputMeasured,
     ModulesLoaded,
     PipelineBuilt,
     PipelineMeasured,
-    ProgramStarted,
-    RunStarted,
     TrainingBegan,
-    VersionsRead,
 )
 from unstall.journal.run_folder import RunFolder
 from unstall.training.loop import artifacts
@@ -50,25 +46,6 @@ def environment(taken: Taken) -> dict[str, str]:
     known.update(loaded.variables if loaded else {})
     known.pop("PYTHONPATH", None)
     return dict(sorted({**known, **({"PYTHONPATH": path} if path else {})}.items()))
-
-
-def versions(taken: Taken) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for event in taken.of(VersionsRead):
-        found.update(event.versions)
-    opencv = next((version for name, version in found.items() if name.startswith("opencv-")), None)
-    for loaded in taken.of(FrameworkLoaded):
-        if loaded.version:
-            found[loaded.name] = loaded.version
-    if opencv:
-        found["opencv"] = opencv
-    program, seen, started = taken.first(ProgramStarted), taken.last(CircumstancesSeen), taken.first(RunStarted)
-    if program is not None and program.python:
-        found["python"] = program.python
-    found.update(seen.drivers if seen else {})
-    if started is not None and started.mode == "train" and started.version:
-        found["unstall"] = started.version
-    return dict(sorted(found.items()))
 
 
 def machine(taken: Taken) -> dict[str, Any]:

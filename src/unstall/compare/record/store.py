@@ -22,7 +22,6 @@ figures        steps, step_s, parts, peaks, images_per_s, losses, curve, score, 
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -33,11 +32,11 @@ from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, metrics, model, outcome
 from unstall.compare.record import environment as surroundings
 from unstall.compare.record.journal_summary import Taken
+from unstall.journal.provenance import read_sources, versions_of
 from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.journal.run_folder import RunFolder
 
 VERSION = 2  # of the form; a kept record of another one is made anew
-LARGEST_SOURCES_BYTES = 64 * 2**20
 # A journal may be damaged, or of another version: one event of an odd form costs its section, not the record.
 ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
 
@@ -87,7 +86,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
         "run": lambda: outcome.run(folder, taken),
         "settings": lambda: surroundings.settings(folder, taken),
         "environment": lambda: surroundings.environment(taken),
-        "versions": lambda: surroundings.versions(taken),
+        "versions": lambda: versions_of(taken),
         "machine": lambda: surroundings.machine(taken),
         "devices": lambda: surroundings.devices(taken),
         "data": lambda: environment.data(taken),
@@ -135,7 +134,7 @@ def score_of(folder: RunFolder) -> dict[str, Any]:
 
 def _copied(folder: RunFolder) -> dict[str, Any]:
     """The sections `sources` and `named_files`."""
-    plain = _read_sources(folder)
+    plain = read_sources(folder)
     files, named = plain.get("files"), plain.get("named_files")
     return {"sources": files if isinstance(files, dict) else {}, "named_files": named if isinstance(named, dict) else {}}
 
@@ -143,14 +142,3 @@ def _copied(folder: RunFolder) -> dict[str, Any]:
 def sources_of(folder: RunFolder) -> dict[str, Any]:
     sources: dict[str, Any] = _copied(folder)["sources"]
     return sources
-
-
-def _read_sources(folder: RunFolder) -> dict[str, Any]:
-    try:
-        if folder.sources_path.stat().st_size > LARGEST_SOURCES_BYTES:
-            return {}
-        with gzip.open(folder.sources_path) as file:
-            plain = json.loads(file.read(LARGEST_SOURCES_BYTES))
-    except (OSError, ValueError, EOFError):
-        return {}
-    return plain if isinstance(plain, dict) else {}

@@ -17,10 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.private_files import make_private_folder, write_private, write_whole
 from unstall.journal.run_folder import RunFolder
-from unstall.report.terminal.data import place
 
 if TYPE_CHECKING:
     from unstall.data.check.runner import Report
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from unstall.base.console import printable
+
+if TYPE_CHECKING:
+    pass
 
 FOLDER, TOLD = "data-defects", "defects.json"  # in a run's folder
 SEVERITIES = ("breaks", "harms")
@@ -210,3 +217,18 @@ def drawn(report: Report, problem: str, most: int, side: int) -> Iterator[Drawn]
     for name, boxes in marked.items():
         example = checked.data.examples[checked.rows[name]]
         yield Drawn(with_boxes(example, checked.data.classes, side, boxes, has_frame=True), name, messages[name])
+
+
+def place(finding: dict[str, Any]) -> str:
+    """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
+    where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
+    field = f": {finding['field']}" if finding["field"] else ""
+    return printable(f"{where}{field}{_image(finding)}:")
+
+
+def _image(finding: dict[str, Any]) -> str:
+    name = finding["example"]
+    is_told = name in {"", finding["file"]} or (
+        finding["box"] is not None and PurePath(name).stem == PurePath(finding["file"]).stem
+    )
+    return "" if is_told else f" ({name})"

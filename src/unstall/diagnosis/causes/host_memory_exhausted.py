@@ -28,8 +28,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from unstall.base.formatting import size
 from unstall.diagnosis.fatal_error import user_line
-from unstall.diagnosis.host_memory import room, size
+from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.out_of_memory import MemoryKill, Shortage, memory_kill, shortage, worker_died
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict

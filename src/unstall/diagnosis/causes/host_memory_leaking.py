@@ -28,7 +28,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from unstall.diagnosis.host_memory import Growth, duration, growth_in_training, growth_over_passes, pass_ends, room, size
+from unstall.base.formatting import approximate_duration, size
+from unstall.diagnosis.host_memory import Growth, growth_in_training, growth_over_passes, pass_ends, room
 from unstall.diagnosis.out_of_memory import memory_kill
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
@@ -93,8 +94,8 @@ def _judged(
     kill = memory_kill(journal)
     if hours > FULL_WITHIN_H:
         return Clear(f"it grows so slowly that memory lasts for {hours:.0f} hours")
-    full = f" At this rate {left.of} is full in {duration(hours * 3600)}." if left and kill is None else ""
-    grown = f"its memory has grown by {size(growth.grown_bytes)} in {duration(growth.seconds)}, evenly"
+    full = f" At this rate {left.of} is full in {approximate_duration(hours * 3600)}." if left and kill is None else ""
+    grown = f"its memory has grown by {size(growth.grown_bytes)} in {approximate_duration(growth.seconds)}, evenly"
     per_step = _per_step(journal, growth)
     evidence = [Evidence(f"{grown}{per_step}", growth.grown_bytes, None, growth.hosts), *more]
     because = f" {source}" if source else ""

@@ -25,6 +25,7 @@ missing.
 
 from __future__ import annotations
 
+from unstall.diagnosis.error_messages import missing_path
 from unstall.diagnosis.fatal_error import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
@@ -39,7 +40,6 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
-from unstall.sensors.missing_paths import missing_path
 
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.host_memory import room, size
+from unstall.base.formatting import size
+from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.out_of_memory import MemoryKill, memory_kill, shortage
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from unstall.diagnosis.host_memory import room, size
+from unstall.base.formatting import size
+from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import HostSampled, StepsEnded
 from unstall.journal.reader import Journal

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from unstall.base.errors import RunNotFoundError
 from unstall.base.progress import Progress
-from unstall.compare.record.store import record_of
 from unstall.diagnosis.workers.members import Member
 from unstall.journal import run_folder
 from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.provenance import read_sources, versions_of
 from unstall.journal.reader import JOURNAL_FILES, Journal, Tail, of_the_newest_worker, read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.storage import is_bucket
+from unstall.storage import is_bucket, run_lookup
 
 INSIDE_FILES = "events-inside-*.jsonl"
 WATCHER_FILES = "events-watcher-*.jsonl"
@@ -28,7 +28,7 @@ def found_runs(names: Sequence[str]) -> list[RunFolder]:
     found: dict[Path, RunFolder] = {}
     for name in names:
         inside = runs_inside(name)
-        for run in inside or [run_folder.find(name)]:
+        for run in inside or [run_lookup.find(name)]:
             found.setdefault(run.path, run)
     return list(found.values())
 
@@ -98,20 +98,19 @@ def worker_folders(run: RunFolder, *patterns: str) -> list[Path]:
 
 def _member(run: RunFolder, name: str) -> Member:
     journal = read_folder(run.path)
-    versions, sources = _record(run)
-    return Member(name, journal, journal.last(MembershipSeen), versions, sources)
+    return Member(name, journal, journal.last(MembershipSeen), versions_of(journal), _hashes(run))
 
 
-def _record(run: RunFolder) -> tuple[dict[str, str], dict[str, str]]:
-    """Its versions, and the hashes of its sources."""
-    record = record_of(run)
-    versions = {name: str(value) for name, value in record["versions"].items()}
-    return versions, {name: str(file.get("sha256", "")) for name, file in record["sources"].items() if isinstance(file, dict)}
+def _hashes(run: RunFolder) -> dict[str, str]:
+    """Of its sources."""
+    files = read_sources(run).get("files")
+    rows = files.items() if isinstance(files, dict) else []
+    return {name: str(file.get("sha256", "")) for name, file in rows if isinstance(file, dict)}
 
 
 def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Member]:
     """Started by one program that is watched, as torchrun does."""
-    versions, sources = _record(run)
+    versions, sources = versions_of(read_folder(run.path)), _hashes(run)
     watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
     members = []
     for pid, events in by_pid.items():

@@ -11,12 +11,16 @@ import sys
 import tempfile
 from collections.abc import Callable
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from unstall.base.errors import UnstallError
 from unstall.base.processes import kill_tree
 from unstall.planning.memory import plan_cache
 from unstall.planning.memory.messages import Answer, Question
+
+if TYPE_CHECKING:
+    from unstall.base.progress import Progress
+    from unstall.planning.memory.messages import Question
 
 MAX_S = 1800.0  # for one answer; the largest detector is compiled in minutes
 
@@ -121,3 +125,20 @@ def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
     )  # fmt: skip
+
+
+def told_before(progress: Progress | None) -> Callable[[Question], None] | None:
+    """Says on a terminal what is being asked: a compilation takes a minute or more, and does not say how far it is."""
+    if progress is None:
+        return None
+    asked = 0
+
+    def tell(question: Question) -> None:
+        nonlocal asked
+        settings = question.settings
+        images = f"{settings['micro_batch']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
+        doing = "measuring" if question.way == "measured" else "estimating" if question.way == "estimated" else "compiling"
+        progress(f"{doing} {question.phase} ({images})", asked, 0)
+        asked += 1
+
+    return tell

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from unstall.config.settings import Settings, changed
-from unstall.planning.memory.messages import Answer, Layer
+from unstall.planning.memory.messages import Answer
+from unstall.training.step.activations import Layer
 
 PROBES = (2, 4)  # images; small enough for any device that can train at all
 

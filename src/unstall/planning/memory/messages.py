@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unstall.config.settings import Settings, as_plain
+from unstall.training.step.activations import Layer
 
 Phase = Literal["training", "evaluation"]
 Way = Literal["compiled", "compiled on the card", "compiled for the CPU", "measured", "estimated"]
@@ -41,17 +42,6 @@ def question(settings: Settings, classes: int | None, phase: Phase, backend: str
     if phase == "evaluation":
         relevant |= {"batch_size": relevant["micro_batch"], "remat": False}
     return Question(relevant, phase, backend, way, dict(card))
-
-
-@dataclass(frozen=True)
-class Layer:
-    """What a layer puts out for the micro-batch, over all its calls."""
-
-    name: str
-    kind: str
-    shape: tuple[int, ...]  # of its largest output
-    calls: int
-    bytes: int
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import print_line
 from unstall.base.errors import InvalidInputError
-from unstall.report.terminal.data import print_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.formatting import duration, size, without_codes
 from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import write_text
@@ -97,15 +98,13 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
     )
-    environment.filters.update(
-        code=_with_code, duration=text.duration, size=text.size, amount=_amount, clock=_clock, figure=number
-    )
+    environment.filters.update(code=_with_code, duration=duration, size=size, amount=_amount, clock=_clock, figure=number)
     return environment
 
 
 def _finally(value: object) -> object:
     """What a template is about to write. Only plain texts are touched: markup is ours."""
-    return text.without_codes(value) if type(value) is str else value
+    return without_codes(value) if type(value) is str else value
 
 
 def _with_code(words: str) -> Markup:
@@ -114,7 +113,7 @@ def _with_code(words: str) -> Markup:
 
     parts = [
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(text.without_codes(words).split("`"))
+        for number, part in enumerate(without_codes(words).split("`"))
     ]
     return Markup("").join(parts)
 
@@ -123,7 +122,7 @@ def _amount(value: float | None, unit: str = "") -> str:
     if value is None:
         return "–"
     if unit == "B":
-        return text.size(value)
+        return size(value)
     if unit == "s":
         return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
     return f"{value:.1f} %" if unit == "%" else f"{value:,.0f}" if value == int(value) and value < 1e9 else f"{value:.4g}"

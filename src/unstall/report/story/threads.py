@@ -10,12 +10,12 @@ import math
 from collections import Counter
 from typing import Any
 
+from unstall.base.formatting import duration
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.thread_waits import asleep_in, find, standing_s
 from unstall.journal.events import ProcessEnded, RunStarted, StackSampled, ThreadsSeen, ThreadStack
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_native, main_thread, place, position, program_folder, python_frames, user_frames
-from unstall.report.terminal.story import duration
 
 MAX_LINES = 6
 MIN_WAIT_S = 1.0  # that is worth its time

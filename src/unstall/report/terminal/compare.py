@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import grid, print_clean
+from unstall.base.formatting import duration, without_codes
 from unstall.compare.comparison import moved_words
-from unstall.report.terminal.story import COLOUR, duration, grid, print_clean, without_codes
+from unstall.report.terminal.story import COLOUR
 
 if TYPE_CHECKING:
     from rich.console import Console

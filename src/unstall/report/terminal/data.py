@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import console, print_clean, print_line, printable
 from unstall.base.formatting import counted, data_set_holds
-from unstall.report.terminal.story import console, print_clean
+from unstall.data.check.defects import place
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
 COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
 EXAMPLES = 3  # of each problem
@@ -44,36 +43,10 @@ def show_check(plain: dict[str, Any], out: Console) -> None:
     print_line(out, Text.from_markup(summary(plain)))
 
 
-def print_line(out: Console, line: Text) -> None:
-    """As long as it is: a path that is broken in two cannot be copied."""
-    if not out.quiet:
-        out.print(line, soft_wrap=True)
-
-
 def _examples(problem: dict[str, Any]) -> str:
     shown = [f"{place(finding)} {printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
     more = problem["count"] - len(shown)
     return "\n".join([*shown, f"and {more:,} more"] if more else shown)
-
-
-def place(finding: dict[str, Any]) -> str:
-    """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
-    where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
-    field = f": {finding['field']}" if finding["field"] else ""
-    return printable(f"{where}{field}{_image(finding)}:")
-
-
-def _image(finding: dict[str, Any]) -> str:
-    name = finding["example"]
-    is_told = name in {"", finding["file"]} or (
-        finding["box"] is not None and PurePath(name).stem == PurePath(finding["file"]).stem
-    )
-    return "" if is_told else f" ({name})"
-
-
-def printable(text: str) -> str:
-    """Names of files come from strangers: none may move the cursor or colour the terminal."""
-    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def summary(plain: dict[str, Any]) -> str:

@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import print_clean, print_line, printable
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
-from unstall.report.terminal.data import print_line, printable
-from unstall.report.terminal.story import print_clean
 
 if TYPE_CHECKING:
     from rich.console import Console

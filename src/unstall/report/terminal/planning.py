@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.terminal.data import print_line, printable
-from unstall.report.terminal.story import print_clean, size
+from unstall.base.console import print_clean, print_line, printable
+from unstall.base.formatting import size
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from unstall.base.progress import Progress
-    from unstall.planning.memory.messages import Question
 
 PARTS = ("weights", "gradients", "optimizer", "activations", "input", "need")
 SHOWN_LAYERS = 6
@@ -24,23 +21,6 @@ WAYS = {
     "measured": "measured in a process of its own",
     "estimated": "an estimate from shapes",
 }
-
-
-def told_before(progress: Progress | None) -> Callable[[Question], None] | None:
-    """Says on a terminal what is being asked: a compilation takes a minute or more, and does not say how far it is."""
-    if progress is None:
-        return None
-    asked = 0
-
-    def tell(question: Question) -> None:
-        nonlocal asked
-        settings = question.settings
-        images = f"{settings['micro_batch']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
-        doing = "measuring" if question.way == "measured" else "estimating" if question.way == "estimated" else "compiling"
-        progress(f"{doing} {question.phase} ({images})", asked, 0)
-        asked += 1
-
-    return tell
 
 
 def show_plan(plain: dict[str, Any], out: Console) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.terminal.story import changes, from_where, grid, print_clean
+from unstall.base.console import grid, print_clean
+from unstall.report.terminal.story import changes, from_where
 
 if TYPE_CHECKING:
     from rich.console import Console

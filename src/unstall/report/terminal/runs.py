@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import print_clean
+from unstall.base.formatting import duration, size
 from unstall.journal.run_folder import bucket_home, home
 from unstall.report.story.outcome import CLEAR, UNKNOWN
-from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, duration, print_clean, size
+from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,9 +6,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import print_clean, print_line, printable
 from unstall.config.toml_file import CONFIG, groups
-from unstall.report.terminal.data import print_line, printable
-from unstall.report.terminal.story import print_clean
 
 if TYPE_CHECKING:
     from rich.console import Console

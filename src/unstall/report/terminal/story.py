@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal as signals
-import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from unstall.base.formatting import counted
-from unstall.base.redact.text import redact_text
+from unstall.base.console import grid, print_clean
+from unstall.base.formatting import cleaned, counted, duration, size
 from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.table import Table
 
 COLOUR = {
@@ -34,12 +31,6 @@ SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MAX_NOT_SEEN = 4
 # Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
 PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
-_CODES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
-    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
-    r"|\x1b[()*+][0-9A-Za-z]"  # sets of characters
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -50,21 +41,6 @@ PHASES = {
     "predict": "in a prediction",
     "save": "while saving",
 }
-
-
-def console(name: str = "stdout") -> Console:
-    """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
-    from unstall.base.clean_console import CleanConsole
-
-    stream: IO[str] | None = getattr(sys, name)
-    if stream is None:
-        return CleanConsole(quiet=True)
-    return CleanConsole(file=stream, highlight=False, soft_wrap=False, width=_width(stream))
-
-
-def _width(stream: IO[str]) -> int | None:
-    columns = os.environ.get("COLUMNS", "")
-    return None if stream.isatty() else int(columns) if columns.isdecimal() else 100
 
 
 def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
@@ -155,25 +131,6 @@ def _unread(row: dict[str, Any]) -> str:
         return f"{file} could not be read: {row['why']}"
     lines = counted(row["lines"], "line")
     return f"{file}: nothing of it could be read, {lines}" if row["is_all"] else f"{file}: {lines} could not be read"
-
-
-def print_clean(out: Console, shown: RenderableType) -> None:
-    """Without the blanks that fill up a table's lines: people paste this into mails and issues."""
-    if out.quiet:
-        return
-    with out.capture() as captured:
-        out.print(shown)
-    out.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
-    out.file.flush()
-
-
-def grid() -> Table:
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True, min_width=8)
-    table.add_column(overflow="fold")
-    return table
 
 
 def headline(story: dict[str, Any]) -> str:
@@ -327,35 +284,3 @@ def _short(value: Any) -> str:
 
 def _share(seconds: float | None, total: float) -> str:
     return "not measured" if seconds is None else f"{100 * seconds / total:.0f} %"
-
-
-def without_codes(words: str) -> str:
-    """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
-    return _CODES.sub("", words)
-
-
-def cleaned(plain: Any) -> Any:
-    """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
-    if isinstance(plain, str):
-        return redact_text(without_codes(plain))
-    if isinstance(plain, dict):
-        return {key: cleaned(value) for key, value in plain.items()}
-    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
-
-
-def duration(seconds: float) -> str:
-    if round(seconds) < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"
-
-
-def size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if unit in {"B", "KiB"} or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1024
-    return ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.report.terminal.data import print_line, printable
-from unstall.report.terminal.story import print_clean
+from unstall.base.console import print_clean, print_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.console import grid, print_clean
+from unstall.base.formatting import duration
 from unstall.report.story.outcome import CLEAR
-from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, damaged, duration, grid, print_clean
+from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, damaged
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from unstall.base.formatting import without_codes
 from unstall.diagnosis.error_messages import innermost
 from unstall.journal.events import (
     CheckpointSaved,
@@ -21,7 +22,6 @@ from unstall.journal.events import (
     StepsEnded,
     VerdictReached,
 )
-from unstall.report.terminal.story import without_codes
 from unstall.report.timeline.bins import short
 
 Mark = dict[str, Any]

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import unstall
+from unstall.base.console import console
 from unstall.base.errors import UnstallError
+from unstall.base.formatting import cleaned, without_codes
 from unstall.base.redact.environment import masked_command
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.verdict import Certainty
@@ -185,11 +187,11 @@ class Printer:
 
     def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
         try:
-            out = text.console("stderr")
+            out = console("stderr")
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             if repair:
-                repairs.show_newest(text.cleaned(story), out)
+                repairs.show_newest(cleaned(story), out)
             else:
                 text.show(story, out, summary=summary)
         except OSError:
@@ -199,7 +201,7 @@ class Printer:
         if sys.stderr is None:
             return
         try:
-            sys.stderr.write(f"unstall: {text.without_codes(words)}\n")
+            sys.stderr.write(f"unstall: {without_codes(words)}\n")
         except OSError:
             return
 

@@ -19,7 +19,7 @@ from unstall.journal.events import PlanMade
 from unstall.journal.run_folder import KEPT_IN, RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, located, run_lookup
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
 
@@ -64,7 +64,7 @@ def _found(name: str) -> RunFolder:
         return RunFolder(folder.resolve())
     readable = [run for run in run_folder.list_runs() if run_folder.why_unreadable(run.path) is None]
     trained = [run for run in readable if run.settings_path.is_file()]
-    found = trained[-1] if name == "last" and trained else run_folder.find(name)
+    found = trained[-1] if name == "last" and trained else run_lookup.find(name)
     return _with_checkpoint(found) if found.bucket else found
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Mapping
 
-from unstall.backends import is_installed
 from unstall.backends.packages import version_of
-from unstall.base.errors import InvalidInputError, MissingDependencyError
 from unstall.training.distributed.collectives import Channel
 from unstall.training.distributed.process_env import Membership
 from unstall.training.distributed.rendezvous import Met
 
-CAN_SHARE = "jax"  # Keras has a distribution over processes for it alone
 PACKAGES = ("unstall", "keras", "jax", "jaxlib", "numpy")  # by which the same program is compiled
 ERRORS = (RuntimeError, ValueError)  # what such an error may be: JAX raises either
 # How libraries below the backend say that another process is gone, or cannot be reached any more.
@@ -21,24 +16,6 @@ WORDS = (
     "gloo", "nccl", "connection closed by peer", "connection reset", "coordination service", "coordination_service",
     "unhealthy", "heartbeat", "socket closed", "failed to connect to all addresses",
 )  # fmt: skip
-
-
-def backend_for(backend: str, workers: int, environ: Mapping[str, str] = os.environ) -> str:
-    """What the setting `backend` means for so many workers. One that cannot share a step is refused. Nothing is loaded."""
-    if workers == 1:
-        return backend
-    said = backend if backend != "auto" else environ.get("KERAS_BACKEND") or CAN_SHARE
-    if said != CAN_SHARE:
-        source = "backend" if backend != "auto" else "KERAS_BACKEND"
-        raise InvalidInputError(
-            f"{source}: expected {CAN_SHARE} for {workers} workers, as Keras shares a step between processes on no other. "
-            f"Received: {said}. Write --backend {CAN_SHARE}, or --workers 1"
-        )
-    if not is_installed(CAN_SHARE):
-        raise MissingDependencyError(
-            f"{workers} workers need the package '{CAN_SHARE}'. Install: pip install 'unstall[{CAN_SHARE}]'"
-        )
-    return CAN_SHARE
 
 
 def versions() -> dict[str, str]:

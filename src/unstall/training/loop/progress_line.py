@@ -11,9 +11,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unstall.base.formatting import counted
-from unstall.report.terminal.data import printable
-from unstall.report.terminal.story import duration, size
+from unstall.base.console import printable
+from unstall.base.formatting import counted, duration, size
 
 EVERY_S = 30.0  # a line where there is no terminal
 LOOK_BACK_S = 20.0  # over which rates are told

@@ -12,11 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
-from unstall.base.formatting import counted
+from unstall.base.formatting import counted, duration
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
-from unstall.report.terminal.story import duration
 from unstall.training.checkpoint import files, resume
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from unstall import backends
 from unstall.backends import memory_errors
+from unstall.backends.sharing import backend_for
 from unstall.backends.startup import keep_compiled, start
+from unstall.base.dependencies import missing_packages_named
 from unstall.base.errors import BucketError, InvalidInputError, UnstallError
 from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.formatting import counted
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
-from unstall.cli import missing_packages_named
 from unstall.config.settings import Settings, from_plain
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
@@ -126,7 +127,7 @@ class Worker:
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augment)  # what can be refused is refused before anything is loaded
-            wanted = meeting.backend_for(settings.backend, settings.workers)
+            wanted = backend_for(settings.backend, settings.workers)
             backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic
@@ -192,7 +193,7 @@ class Worker:
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
-        from unstall.report.terminal.story import console
+        from unstall.base.console import console
         from unstall.training.evaluate.summary import show_score
         from unstall.training.loop.artifacts import places
         from unstall.training.loop.results import SCORE

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from unstall.planning.memory.messages import Layer
-
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
+
+from dataclasses import dataclass
 
 Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
@@ -77,3 +77,14 @@ def _telling(call: Callable[..., Any], own: list[Output]) -> Callable[..., Any]:
         return result
 
     return told
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a layer puts out for the micro-batch, over all its calls."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]  # of its largest output
+    calls: int
+    bytes: int

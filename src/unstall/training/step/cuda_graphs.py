@@ -21,11 +21,12 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.split_module import split_module
 
+from unstall.backends.ops.fixed_point import WAITING
+
 Tensors = Sequence[torch.Tensor]
 WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, which must not be recorded
 # What PyTorch raises of an operation that it cannot trace, split or record.
 UNRECORDABLE = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError)
-WAITING: set[Any] = set()  # operations that wait for the card
 # Of what is recorded, from what the function gives: libraries may choose other kernels for it, and over fifty layers in 16 bits
 # gradients come 2 % apart by rounding alone. With a wrong constant they have nothing in common.
 MAX_APART = 0.1

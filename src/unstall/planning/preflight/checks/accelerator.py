@@ -26,9 +26,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from unstall.base.formatting import size
 from unstall.planning.preflight.answers import Answer, Fits, Unknown, Warns
 from unstall.planning.preflight.context import Context
-from unstall.report.terminal.story import size
 from unstall.sensors.device import DeviceSampler
 
 NEEDS = ("packages",)

@@ -70,9 +70,8 @@ def look(context: Context) -> Answer:
 
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
-    from unstall.data.check.defects import told
+    from unstall.data.check.defects import place, told
     from unstall.data.check.runner import as_plain, check
-    from unstall.report.terminal.data import place
 
     assert context.data is not None
     report = check(context.data, with_images, context.progress)

@@ -25,9 +25,9 @@ import os
 import shutil
 from pathlib import Path
 
+from unstall.base.formatting import size
 from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
-from unstall.report.terminal.story import size
 
 NEEDS = ("data_set",)
 IS_QUICK = True

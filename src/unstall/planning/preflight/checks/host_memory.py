@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import os
 
+from unstall.base.formatting import size
 from unstall.config.settings import changed
 from unstall.planning.memory.host import KEPT_SHARE, HostNeed, host_need
 from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
-from unstall.report.terminal.story import size
 from unstall.training.distributed import engines
 
 NEEDS = ("data_set", "packages")

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unstall.base.formatting import size
 from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.context import Context
-from unstall.report.terminal.story import size
 
 if TYPE_CHECKING:
     from unstall.planning.memory import MemoryPlan
@@ -37,8 +37,7 @@ IS_QUICK = True
 
 def look(context: Context) -> Answer:
     from unstall.planning import memory
-    from unstall.planning.memory.client import NotAnswered
-    from unstall.report.terminal.planning import told_before
+    from unstall.planning.memory.client import NotAnswered, told_before
 
     pixels = context.largest_image_bytes // 3 or None
     try:
