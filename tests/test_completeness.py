@@ -22,7 +22,7 @@ from unstall.data.check.runner import problem_module, problem_names
 from unstall.data.synthetic.defects import defect_names
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_module, cause_names, crew_cause_names, explained_by
+from unstall.diagnosis.findings import cause_module, cause_names, explained_by, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -98,7 +98,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
     assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
 
 
-@pytest.mark.parametrize("name", crew_cause_names())
+@pytest.mark.parametrize("name", worker_cause_names())
 def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
     examine = cause_module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."

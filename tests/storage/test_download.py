@@ -15,7 +15,7 @@ from tests.storage.conftest import Place
 from tests.storage.test_runs_in_buckets import checkpoint
 from unstall.base.errors import RunNotFoundError
 from unstall.board.launcher import feed
-from unstall.diagnosis.workers.blocker import Holding
+from unstall.diagnosis.workers.blocker import Blockage
 from unstall.diagnosis.workers.follower import follow_bucket
 from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import found_runs
@@ -186,20 +186,20 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
         keep(amazon, run.path)
     amazon.proxy.fault(kind="status", status=503)
     said: list[str] = []
-    told: list[Holding] = []
+    told: list[Blockage] = []
 
     def say(text: str) -> None:
         said.append(text)
         amazon.proxy.heal()
 
-    def tell(crew_told: RunGroup, holding: Holding) -> None:
+    def tell(workers_told: RunGroup, holding: Blockage) -> None:
         told.append(holding)
         for run in crew:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 
-    follow_bucket(f"{amazon.url}/runs", tell, lambda roster: None, say)
-    assert [(holder.sighting.worker, holder.kind) for holder in told[0].holders] == [(2, "elsewhere")]
+    follow_bucket(f"{amazon.url}/runs", tell, lambda follower: None, say)
+    assert [(holder.snapshot.worker, holder.kind) for holder in told[0].holders] == [(2, "elsewhere")]
     assert "HTTP 503" in said[0] and said[1:] == [f"{amazon.url}/runs is there again."]
 
 

@@ -18,7 +18,7 @@ from tests.storage.conftest import Place
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings
-from unstall.diagnosis.findings import diagnose_crew
+from unstall.diagnosis.findings import diagnose_workers
 from unstall.diagnosis.workers.members import put_together
 from unstall.diagnosis.workers.reader import found_runs, read_members
 from unstall.journal import run_folder
@@ -195,9 +195,9 @@ def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read
         target = amazon.path(f"together/{run.name}")
         assert isinstance(target, BucketPath)
         KeptJournals(run.path, target).keep()
-    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).crews
+    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).run_groups
     assert [member.worker for member in crew.members] == [0, 1]
-    root = diagnose_crew(crew).root
+    root = diagnose_workers(crew).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 

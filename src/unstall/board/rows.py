@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.board.status import ENDED_STATES, FRESH_S, Glance, is_live, late_s
-from unstall.diagnosis.workers.snapshot import Sighting, crew_of
+from unstall.diagnosis.workers.snapshot import WorkerSnapshot, describe_worker
 from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
 from unstall.journal.run_folder import RunFolder, why_unreadable
 from unstall.report.story.outcome import FOUND
@@ -39,7 +39,7 @@ class Reader:
 
     run: RunFolder
     glance: Glance = field(default_factory=Glance)
-    sighting: Sighting = field(default_factory=lambda: Sighting(""))
+    snapshot: WorkerSnapshot = field(default_factory=lambda: WorkerSnapshot(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
     _is_closed: bool = False  # to us: a permission that is given later changes no time of the folder
@@ -53,9 +53,9 @@ class Reader:
             self.row = self._read(now)
         except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
-        self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
-        self.sighting.late_s = late_s(self.run)
-        self.row["crew"] = crew_of(self.sighting)
+        self.snapshot.run, self.snapshot.heard_at = self.run.name, self.row["changed_at"]
+        self.snapshot.late_s = late_s(self.run)
+        self.row["crew"] = describe_worker(self.snapshot)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
@@ -96,9 +96,9 @@ class Reader:
     def _take_story(self) -> None:
         """Which worker it was, where its journal need not be read."""
         told = self._story.get("membership") or {}
-        self.sighting.worker, self.sighting.of = told.get("worker"), told.get("of")
-        self.sighting.cluster = str(told.get("cluster", ""))
-        self.sighting.ended = "done" if self._story.get("state") == "done" else "failed"
+        self.snapshot.worker, self.snapshot.of = told.get("worker"), told.get("of")
+        self.snapshot.cluster = str(told.get("cluster", ""))
+        self.snapshot.ended = "done" if self._story.get("state") == "done" else "failed"
 
     def _is_told_whole(self, newest: float) -> bool:
         """It has ended, and its story was told after that. Of a training of ours that is not done, the journal knows more."""
@@ -115,7 +115,7 @@ class Reader:
             events += self._tails[path].read()
         events.sort(key=lambda event: event.at)
         self.glance.take(events)
-        self.sighting.take(events, 0.0)
+        self.snapshot.take(events, 0.0)
 
     def _of_glance(self, now: float, newest: float, live: bool) -> Row:
         glance = self.glance

@@ -29,7 +29,7 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Holding:
+class HeldLock:
     lock: Lock
     frame: Frame  # where the thread stands, or has called from
     thread: ThreadStack
@@ -58,7 +58,7 @@ class Waiter:
     still: Still
     frame: Frame  # the user's line that wants it
     wants: tuple[Lock, ...]  # empty where the source does not name it
-    holds: tuple[Holding, ...]
+    holds: tuple[HeldLock, ...]
 
 
 def waiters(stall: Stall) -> list[Waiter]:
@@ -94,7 +94,7 @@ def _takes(frame: Frame) -> bool:
     return frame["function"].rsplit(".", 1)[-1] in _TAKING and any(frame["file"].endswith(part) for part in _LOCK_FILES)
 
 
-def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
+def held_locks(stall: Stall, thread: ThreadStack) -> Iterator[HeldLock]:
     """The locks that a thread holds, by the source around the lines of its stack."""
     for frame in user_frames(thread):
         source = stall.source(frame["file"], frame["line"])
@@ -103,12 +103,12 @@ def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
         for name, line, by in zip_longest(
             source.holds, source.taken_at[: len(source.holds)], source.taken_by[: len(source.holds)]
         ):
-            yield Holding(_lock(name, frame), frame, thread, line or 0, by or "")
+            yield HeldLock(_lock(name, frame), frame, thread, line or 0, by or "")
 
 
-def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[Holding, ...]:
+def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[HeldLock, ...]:
     """The locks that a thread holds while it takes another: not those of `with lock: work()`, whose work has not begun."""
-    held = list(holdings(stall, thread))
+    held = list(held_locks(stall, thread))
     source = stall.source(taking["file"], taking["line"])
     for name in source.either if source else ():
         not_yet = [each for each in held if each.frame is taking and each.lock.name == name]
@@ -116,15 +116,15 @@ def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[H
     return tuple(held)
 
 
-def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[Holding]:
+def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[HeldLock]:
     """Who, except one thread, holds one of these locks."""
     wanted = list(locks)
     return [
-        holding
+        held_lock
         for thread in sample.threads
         if thread["id"] != but
-        for holding in holdings(stall, thread)
-        if any(holding.lock.is_same(lock) for lock in wanted)
+        for held_lock in held_locks(stall, thread)
+        if any(held_lock.lock.is_same(lock) for lock in wanted)
     ]
 
 
@@ -150,12 +150,12 @@ def _chain(start: Waiter, waiting: list[Waiter], so_far: list[Waiter]) -> list[W
 
 
 def _waits_for(waiter: Waiter, other: Waiter) -> bool:
-    return any(holding.lock.is_same(lock) for lock in waiter.wants for holding in other.holds)
+    return any(held_lock.lock.is_same(lock) for lock in waiter.wants for held_lock in other.holds)
 
 
-def taken_twice(waiter: Waiter) -> Holding | None:
+def taken_twice(waiter: Waiter) -> HeldLock | None:
     """The lock that a thread wants although it holds it already."""
-    return next((holding for holding in waiter.holds for lock in waiter.wants if holding.lock.is_same(lock)), None)
+    return next((held_lock for held_lock in waiter.holds for lock in waiter.wants if held_lock.lock.is_same(lock)), None)
 
 
 def _lock(name: str, frame: Frame) -> Lock:

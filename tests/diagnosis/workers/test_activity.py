@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, py, stuck, three
-from tests.diagnosis.workers.builders import LOADS, crew, joins, loads, member, trains, waits
+from tests.diagnosis.workers.builders import LOADS, joins, loads, member, run_group, trains, waits
 from unstall.diagnosis.workers.activity import Doing, place_of, silent_s
 from unstall.journal.events import ErrorRaised, PhaseBegan, ProcessEnded
 from unstall.journal.reader import Journal
@@ -52,5 +52,5 @@ def test_one_that_was_ended_because_it_stood_still_is_where_it_stood() -> None:
 
 def test_for_how_long_one_has_told_nothing() -> None:
     quiet, other = member(1, trains(now=50)), member(0, waits())
-    assert silent_s(crew(other, quiet), quiet) == 62.0
-    assert silent_s(crew(other, quiet), other) == 0.0
+    assert silent_s(run_group(other, quiet), quiet) == 62.0
+    assert silent_s(run_group(other, quiet), other) == 0.0

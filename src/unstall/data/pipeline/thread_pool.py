@@ -88,20 +88,20 @@ class Job(NamedTuple):
 class Worker(threading.Thread):
     """Holds the crew and never the iterator, so that an iterator that is let go ends its crew."""
 
-    def __init__(self, number: int, crew: InputThreadPool) -> None:
+    def __init__(self, number: int, thread_pool: InputThreadPool) -> None:
         super().__init__(name=f"unstall-input-{number}", daemon=True)
         self.hand = Hand()
         self.job: Job | None = None
         self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
         self.error: BaseException | None = None
-        self._crew = crew
+        self._thread_pool = thread_pool
 
     def run(self) -> None:
         try:
             filled = None
-            while (given := self._crew.next_job(self, filled)) is not None:
+            while (given := self._thread_pool.next_job(self, filled)) is not None:
                 job, canvas = given
-                filled = self._crew.maker.fill(canvas, job.making.epoch, job.row, self.hand)
+                filled = self._thread_pool.maker.fill(canvas, job.making.epoch, job.row, self.hand)
                 del (
                     given,
                     job,
@@ -130,7 +130,7 @@ class InputThreadPool:
         self._most_jobs = 0  # that there were at once
         self._workers: list[Worker] = []
         self._fill_up(self._hands.count)
-        _crews.add(self)
+        _thread_pools.add(self)
 
     @property
     def at_work(self) -> int:
@@ -284,11 +284,11 @@ class InputThreadPool:
             )
 
 
-_crews: weakref.WeakSet[InputThreadPool] = weakref.WeakSet()
+_thread_pools: weakref.WeakSet[InputThreadPool] = weakref.WeakSet()
 
 
 @atexit.register
 def _end_all() -> None:
     """A thread that comes back from native code into an interpreter that is gone can end the process with an abort."""
-    for crew in list(_crews):
-        crew.close(END_S)
+    for thread_pool in list(_thread_pools):
+        thread_pool.close(END_S)

@@ -57,8 +57,8 @@ class Batches:
         self._teller = Teller()
         self._making: deque[Making] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
-        self._crew = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
-        self._let_go = weakref.finalize(self, self._crew.close)
+        self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
+        self._let_go = weakref.finalize(self, self._thread_pool.close)
         for _ in range(self._most_ahead):
             self._begin_next()
 
@@ -75,7 +75,7 @@ class Batches:
             raise StopIteration
         began = time.monotonic()
         try:
-            self._crew.wait_for(self._making[0])
+            self._thread_pool.wait_for(self._making[0])
         except UnstallError as error:
             self.error = error
             self.close()
@@ -106,7 +106,7 @@ class Batches:
         if self._let_go.detach() is not None and os.getpid() == self._pid:
             measured = self.measured()
             self._making.clear()
-            self._crew.close(END_S)
+            self._thread_pool.close(END_S)
             if self._fetcher is not None:
                 self._fetcher.close()
             self._teller.tell(*self._at, measured)
@@ -117,11 +117,11 @@ class Batches:
 
     def measured(self) -> Measured:
         """What has been done up to now; as text, a summary for a person."""
-        tally = self._crew.tally
+        tally = self._thread_pool.tally
         return Measured(
             engine=self._settings.engine,
             workers=self._settings.thread_count,
-            at_work=self._crew.at_work,
+            at_work=self._thread_pool.at_work,
             seconds=time.monotonic() - self._began,
             batches=self._batches,
             examples=tally.examples,
@@ -139,7 +139,7 @@ class Batches:
             cache_hits=tally.cache_hits,
             boxes_left_out=tally.boxes_left_out + self._boxes_left_out,
             skipped=len(self._skipped),
-            replaced_workers=self._crew.replaced,
+            replaced_workers=self._thread_pool.replaced,
         )
 
     def _begin_next(self) -> None:
@@ -150,4 +150,4 @@ class Batches:
         self._making.append(making)
         if self._fetcher is not None:
             self._fetcher.expect(making.rows.tolist())
-        self._crew.begin(making)
+        self._thread_pool.begin(making)

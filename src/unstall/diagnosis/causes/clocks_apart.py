@@ -48,9 +48,9 @@ def examine(journal: Journal) -> Verdict:
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
+def examine_workers(run_group: RunGroup) -> Verdict:
     """Against the first worker; where it is the one that is off, against all the others alike."""
-    first, *others = crew.members
+    first, *others = run_group.members
     known = [(other, told) for other in others if (told := offset(first.journal, other.journal)) is not None and told.is_locked]
     known = [(other, told) for other, told in known if not _is_one_clock(first, other)]
     if not known:
@@ -62,8 +62,8 @@ def examine_workers(crew: RunGroup) -> Verdict:
         most = max(abs(told.seconds) for _, told in known)
         return Clear(f"the clocks are within {most:.1f} s of each other")
     if len(apart) == len(others) > 1 and _are_alike(apart):
-        return _found(crew, [(first, told) for _, told in apart], others[0], is_first=True)
-    return _found(crew, apart, first, is_first=False)
+        return _found(run_group, [(first, told) for _, told in apart], others[0], is_first=True)
+    return _found(run_group, apart, first, is_first=False)
 
 
 def _is_one_clock(one: Member, other: Member) -> bool:
@@ -83,13 +83,13 @@ def _are_alike(apart: list[tuple[Member, Offset]]) -> bool:
     return max(seconds) - min(seconds) < APART_S
 
 
-def _found(crew: RunGroup, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
+def _found(run_group: RunGroup, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
     """`is_first`: all the others agree, so that the first is off, the other way."""
     member, told = max(apart, key=lambda each: abs(each[1].seconds))
     seconds = -told.seconds if is_first else told.seconds
     way = "ahead of" if seconds > 0 else "behind"
     host = f" ({member.host})" if member.host else ""
-    rest = "the others" if is_first or len(crew.members) > 2 else against.name
+    rest = "the others" if is_first or len(run_group.members) > 2 else against.name
     claim = f"{told.steps} steps that ended on both at the same moment were written down {abs(told.seconds):.1f} s apart"
     if not told.steps:
         claim = f"when they met, the times that they told each other were {abs(told.seconds):.1f} s apart"

@@ -98,12 +98,12 @@ def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
     )
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    paces = [pace for member in crew.members if (pace := pace_of(member)) is not None]
-    if not paces or len(paces) < len(crew.members):
+def examine_workers(run_group: RunGroup) -> Verdict:
+    paces = [pace for member in run_group.members if (pace := pace_of(member)) is not None]
+    if not paces or len(paces) < len(run_group.members):
         return Unknown("enough steps of every worker")
     if len(paces) == 1:
-        return _examine_one(crew, paces[0])
+        return _examine_one(run_group, paces[0])
     usual = median(pace.step_s for pace in paces)
     same = SAME_PACE_SHORT if all(pace.before is not None for pace in paces) else SAME_PACE
     if any(abs(pace.step_s - usual) > same * usual for pace in paces):
@@ -118,15 +118,15 @@ def examine_workers(crew: RunGroup) -> Verdict:
     )
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
-    return _found(crew, slow, usual)
+    return _found(run_group, slow, usual)
 
 
-def _examine_one(crew: RunGroup, pace: Pace) -> Verdict:
+def _examine_one(run_group: RunGroup, pace: Pace) -> Verdict:
     """The others are on other machines: of this one it can be said whether what has changed for it is why steps are longer."""
     if pace.before is None:
         return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
     slow = _by_hindrance([pace]) or _by_longer_input(pace, pace.before)
-    return _found(crew, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
+    return _found(run_group, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
 
 
 def _by_hindrance(paces: list[Pace]) -> _Slow | None:
@@ -310,7 +310,7 @@ def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
     return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in told if events]
 
 
-def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
+def _found(run_group: RunGroup, slow: _Slow, step_s: float) -> Found:
     member = slow.pace.member
     host = f" ({member.host})" if member.host else ""
     times = ""
@@ -321,7 +321,7 @@ def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
     since = f" It has been so for {newest - slow.since:.0f} s." if slow.since is not None else ""
     return Found(
         slow.certainty,
-        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(crew)}: {slow.why}.{times}{since}",
+        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(run_group)}: {slow.why}.{times}{since}",
         slow.evidence,
         (slow.do,),
         effect=Effect.SLOWS,
@@ -329,8 +329,8 @@ def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
     )
 
 
-def _count(crew: RunGroup) -> str:
-    return f"{crew.of - 1:,} workers" if crew.of > 2 else "worker"
+def _count(run_group: RunGroup) -> str:
+    return f"{run_group.of - 1:,} workers" if run_group.of > 2 else "worker"
 
 
 def _ms(seconds: float) -> str:

@@ -61,13 +61,13 @@ class Place:
         return self.doing in WAITS
 
 
-def places_of(crew: RunGroup) -> list[tuple[Member, Place]]:
-    return [(member, place_of(member)) for member in crew.members]
+def places_of(run_group: RunGroup) -> list[tuple[Member, Place]]:
+    return [(member, place_of(member)) for member in run_group.members]
 
 
-def silent_s(crew: RunGroup, member: Member) -> float:
+def silent_s(run_group: RunGroup, member: Member) -> float:
     """For how long it has told nothing, while another of them did. A clock that is ahead or behind is allowed for."""
-    others = [(other, offset(member.journal, other.journal)) for other in crew.others(member)]
+    others = [(other, offset(member.journal, other.journal)) for other in run_group.others(member)]
     ends = [other.journal.now - (known.seconds if known and known.is_locked else 0.0) for other, known in others]
     return max(0.0, max(ends, default=0.0) - member.journal.now)
 

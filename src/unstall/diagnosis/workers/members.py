@@ -115,7 +115,7 @@ OVERLAP_SLACK_S = 600.0  # clocks may be apart, and one may have ended before an
 
 
 @dataclass(frozen=True)
-class Apart:
+class UngroupedRun:
     """A run that belongs to none of the others, and why."""
 
     member: Member
@@ -123,24 +123,24 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Together:
-    crews: tuple[RunGroup, ...]
-    apart: tuple[Apart, ...]
+class GroupedRuns:
+    run_groups: tuple[RunGroup, ...]
+    ungrouped: tuple[UngroupedRun, ...]
 
 
-def put_together(members: Iterable[Member]) -> Together:
-    alone: list[Apart] = []
+def put_together(members: Iterable[Member]) -> GroupedRuns:
+    alone: list[UngroupedRun] = []
     groups: dict[tuple[object, ...], list[list[Member]]] = {}
     for member in sorted(members, key=lambda member: member.began_at):
         if member.membership is None:
-            alone.append(Apart(member, "it tells of no other workers"))
+            alone.append(UngroupedRun(member, "it tells of no other workers"))
             continue
         of_cluster = groups.setdefault((member.cluster, member.of), [])
         _join(of_cluster, member)
     found = _with_other_addresses([group for of_cluster in groups.values() for group in of_cluster])
-    crews = [RunGroup(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
-    alone += [Apart(group[0], _why_alone(group[0])) for group in found if len(group) == 1]
-    return Together(tuple(sorted(crews, key=lambda crew: crew.members[0].began_at)), tuple(alone))
+    run_groups = [RunGroup(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
+    alone += [UngroupedRun(group[0], _why_alone(group[0])) for group in found if len(group) == 1]
+    return GroupedRuns(tuple(sorted(run_groups, key=lambda run_group: run_group.members[0].began_at)), tuple(alone))
 
 
 def _join(groups: list[list[Member]], member: Member) -> None:
