@@ -46,7 +46,7 @@ def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_
 
 def test_an_amount_that_chance_may_be_nearly_all_of_is_told_as_the_most_that_it_is() -> None:
     assert told_range(0.2 * MIB, 50 * MIB) == "up to +50 MiB"
-    assert told_range(-1.5 * 1024 * MIB, -2 * 1024 * MIB) == "−1.5 to −2 GiB"
+    assert told_range(-1.5 * 1024 * MIB, -2 * 1024 * MIB) == "−1.5 to −2.0 GiB"
 
 
 def test_several_changes_share_what_was_measured_by_what_each_does_alone() -> None:
