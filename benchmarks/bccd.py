@@ -100,7 +100,7 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
 
 def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[[dict[str, Any]], None]) -> None:
     """The product's own step, compiled for the first seed: the others begin with weights of their own in it."""
-    from unstall.training.evaluate.inference import Detecting
+    from unstall.training.evaluate.inference import InferenceModel
     from unstall.training.step.program import Program
     from unstall.training.step.step import ITERATION, Step
 
@@ -108,7 +108,7 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
     test, _ = part(folder, "test")
     began = time.monotonic()
     step = Step(fresh(seeds[0], classes), recipe, steps_of(len(train.images), recipe))
-    detecting = Detecting(step.detector)
+    detecting = InferenceModel(step.detector)
     before = step.arrays()
     step(next(batches_of(train, seeds[0], recipe))).read()
     compile_s = time.monotonic() - began

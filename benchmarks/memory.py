@@ -55,19 +55,19 @@ class Results:
 
 def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
     from unstall.planning.memory import plan_cache
-    from unstall.planning.memory.client import Asking, NotAnswered
+    from unstall.planning.memory.client import PlannerClient, PlannerError
 
     results.plain["predicted_with"] = plan_cache.versions()
     waiting = [task for task in tasks if task.name not in results["predicted"]]
 
     def serve(_: int) -> None:
         """One process answers one question after the other."""
-        with Asking() as asking:
+        with PlannerClient() as asking:
             while waiting and time.monotonic() < ends_at:
                 task = waiting.pop(0)
                 try:
                     results.keep("predicted", task.name, predicted(task, device_name, asking))
-                except NotAnswered as error:
+                except PlannerError as error:
                     print(f"{task.name}: {error}", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:

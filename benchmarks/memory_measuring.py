@@ -116,15 +116,15 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
     """What a plan on this card says, and what a training then takes. In both the batch itself is run, in a process of its own:
     the plan's over empty images, the other's over noise with boxes."""
     from unstall.config.settings import from_plain
-    from unstall.planning.memory.client import Asking, NotAnswered
+    from unstall.planning.memory.client import PlannerClient, PlannerError
     from unstall.planning.memory.devices import here
     from unstall.planning.memory.planner import step_need
 
     settings = from_plain({**case.settings(), "backend": "torch"})
-    with Asking() as asking:
+    with PlannerClient() as asking:
         try:
             predicted = step_need(settings, asking, here("torch"), CLASSES).need
-        except NotAnswered as error:
+        except PlannerError as error:
             return {"error": str(error)}
     told = inner(case, {"KERAS_BACKEND": "torch"})
     if "need" not in told:

@@ -45,11 +45,11 @@ def bare(settings: Settings, folder: Path) -> float:
 
     backends.choose(settings.backend, takes_card=True)
     from unstall.training.loop import builders
-    from unstall.training.loop.datasets import lessons
+    from unstall.training.loop.datasets import load_datasets
     from unstall.training.step.keras_fit import fed
     from unstall.training.step.step import Step
 
-    learned = lessons(settings, builders.image_px(settings), folder)
+    learned = load_datasets(settings, builders.image_px(settings), folder)
     detector = builders.built(settings, learned.classes, print)
     pipeline = builders.pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)

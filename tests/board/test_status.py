@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.builders import T0, host, stalled, started, steps
-from unstall.board.status import UNNAMED_STALL_S, Glance
+from unstall.board.status import UNNAMED_STALL_S, RunStatus
 from unstall.journal.events import (
     ErrorRaised,
     Event,
@@ -24,8 +24,8 @@ WORKER = RunStarted(at=T0, mode="train", command=["python", "-m", "unstall.train
 FIT = FitBegan(at=T0 + 1, epochs=4, steps_per_epoch=250)
 
 
-def glance(*events: Event) -> Glance:
-    seen = Glance()
+def glance(*events: Event) -> RunStatus:
+    seen = RunStatus()
     seen.take(events)
     return seen
 

@@ -83,9 +83,9 @@ def test_runs_in_a_closed_folder_are_not_said_to_be_none(command: list[str], clo
 BOARD = """
 import sys
 from pathlib import Path
-from unstall.board.access import Door
-from unstall.board.server import Desk
-desk = Desk(Path(sys.argv[1]), Door(None), "me")
+from unstall.board.access import AccessControl
+from unstall.board.server import BoardState
+desk = BoardState(Path(sys.argv[1]), AccessControl(None), "me")
 shown = desk.body("/", {}).contents.decode()
 page = desk.body("/run/" + sys.argv[2], {}).contents.decode()
 print(shown.count("it cannot be read: Permission denied"), sys.argv[3] in shown, "it cannot be read" in page)

@@ -25,9 +25,9 @@ from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import alone_with_copy, copied, is_copy, mirror_of, take_over
-from unstall.storage.upload_checkpoints import KeptCheckpoints
-from unstall.storage.upload_files import LARGE_BYTES, KeptFiles
-from unstall.storage.upload_journal import KeptJournals
+from unstall.storage.upload_checkpoints import CheckpointUploader
+from unstall.storage.upload_files import LARGE_BYTES, FileUploader
+from unstall.storage.upload_journal import JournalUploader
 from unstall.supervisor.train.setup import going_on_with
 
 LINE = b'{"event":"StepsEnded","at":1.0}\n'
@@ -56,8 +56,8 @@ def trained_elsewhere(place: Place, folder: Path, name: str) -> Path:
 
 
 def keep(place: Place, run: Path) -> None:
-    KeptJournals(run, path_of(place, run.name)).keep()
-    kept = KeptFiles(run, path_of(place, run.name))
+    JournalUploader(run, path_of(place, run.name)).keep()
+    kept = FileUploader(run, path_of(place, run.name))
     kept.keep(large=False)
     kept.keep(large=True)
 
@@ -144,7 +144,7 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
     """Also where it was looked at here before: such a copy has none."""
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     name = checkpoint(there, 30)
-    KeptCheckpoints(there, path_of(amazon, there.name), lambda text: None).keep()
+    CheckpointUploader(there, path_of(amazon, there.name), lambda text: None).keep()
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
     assert not run_lookup.find("last").checkpoints_path.exists()
     run, _ = going_on_with("2026-01-01-first", {})

@@ -17,9 +17,9 @@ from types import FrameType
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, UnstallError
 from unstall.board import process
-from unstall.board.access import Door, chosen_token
+from unstall.board.access import AccessControl, chosen_token
 from unstall.board.process import Board
-from unstall.board.server import Desk, Server
+from unstall.board.server import BoardState, Server
 from unstall.storage.download import LOOK_EVERY_S, Mirror
 
 HOST = "127.0.0.1"
@@ -29,7 +29,7 @@ LOOKS_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BoardOptions:
     host: str = HOST
     port: int | None = None  # None: the usual one, or the next that is free
     token: str | None = None
@@ -40,7 +40,7 @@ class Wanted:
         return self.port is not None or self.token is not None or self.host != HOST
 
 
-def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
+def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
     """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
@@ -48,10 +48,10 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mir
     with process.alone_with(folder) as is_alone:
         if not is_alone:
             return _tell_the_other(folder, wanted, tell)
-        door = Door(chosen_token(wanted.host, wanted.token))
-        desk = Desk(folder.resolve(), door, secrets.token_hex(8))
+        door = AccessControl(chosen_token(wanted.host, wanted.token))
+        desk = BoardState(folder.resolve(), door, secrets.token_hex(8))
         with _listening(wanted, desk) as server:
-            desk.door = Door(door.token, f"unstall-board-{server.server_port}")  # cookies know no ports
+            desk.door = AccessControl(door.token, f"unstall-board-{server.server_port}")  # cookies know no ports
             board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, desk.identity, door.token)
             process.register(board)
             try:
@@ -62,7 +62,7 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mir
     return None
 
 
-def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None]) -> None:
+def _tell_the_other(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None]) -> None:
     deadline = time.monotonic() + process.ANSWERS_WITHIN_S
     while (board := process.find(folder)) is None and time.monotonic() < deadline:
         time.sleep(0.05)  # it has only begun
@@ -76,7 +76,7 @@ def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], 
 
 
 @contextmanager
-def _listening(wanted: Wanted, desk: Desk) -> Iterator[Server]:
+def _listening(wanted: BoardOptions, desk: BoardState) -> Iterator[Server]:
     server = _bound(wanted, desk)
     try:
         yield server
@@ -84,7 +84,7 @@ def _listening(wanted: Wanted, desk: Desk) -> Iterator[Server]:
         server.server_close()
 
 
-def _bound(wanted: Wanted, desk: Desk) -> Server:
+def _bound(wanted: BoardOptions, desk: BoardState) -> Server:
     ports = range(PORT, PORT + PORTS_TRIED) if wanted.port is None else [wanted.port]
     for port in ports:
         try:

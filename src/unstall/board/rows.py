@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.board.status import ENDED_STATES, FRESH_S, Glance, is_live, late_s
+from unstall.board.status import ENDED_STATES, FRESH_S, RunStatus, is_live, late_s
 from unstall.diagnosis.workers.snapshot import WorkerSnapshot, describe_worker
-from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
+from unstall.journal.reader import JOURNAL_FILES, Tail, UnreadLines
 from unstall.journal.run_folder import RunFolder, why_unreadable
 from unstall.report.story.outcome import FOUND
 from unstall.report.terminal.story import failure_line, outcome
@@ -38,7 +38,7 @@ class Reader:
     """Of one run folder, again and again."""
 
     run: RunFolder
-    glance: Glance = field(default_factory=Glance)
+    glance: RunStatus = field(default_factory=RunStatus)
     snapshot: WorkerSnapshot = field(default_factory=lambda: WorkerSnapshot(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
@@ -170,7 +170,7 @@ def read_row(run: RunFolder) -> Row:
     return Reader(run).read()
 
 
-def _lost(journals: list[Path], unread: list[Unread]) -> str:
+def _lost(journals: list[Path], unread: list[UnreadLines]) -> str:
     """Why nothing is known of it."""
     if not unread:
         return "its journal is empty" if journals else "it holds no journal"

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import unstall
-from unstall.board.access import Answer, Door
+from unstall.board.access import AccessControl, AccessDecision
 from unstall.board.catalogue import Catalogue
 from unstall.board.follower import Follower
 from unstall.board.pages import ListPage
@@ -61,11 +61,11 @@ class Body:
 
 
 @dataclass
-class Desk:
+class BoardState:
     """What all requests share."""
 
     folder: Path
-    door: Door
+    door: AccessControl
     identity: str
     asked_at: float = field(default_factory=time.monotonic)
 
@@ -121,11 +121,11 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = parse_qs(parts.query)
         answer = desk.door.answer(self.headers, query.get("token", [None])[0])
-        if answer is Answer.OTHER_NAME:
+        if answer is AccessDecision.OTHER_NAME:
             return self._refuse(HTTPStatus.MISDIRECTED_REQUEST)
-        if answer is Answer.NO_TOKEN:
+        if answer is AccessDecision.NO_TOKEN:
             return self._refuse(HTTPStatus.UNAUTHORIZED)
-        if answer is Answer.KEEP_TOKEN:
+        if answer is AccessDecision.KEEP_TOKEN:
             return self._redirect(parts.path)
         if parts.path != "/alive":
             desk.asked_at = time.monotonic()
@@ -194,7 +194,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, address: tuple[str, int], desk: Desk) -> None:
+    def __init__(self, address: tuple[str, int], desk: BoardState) -> None:
         self.desk = desk
         self._room = threading.Semaphore(MAX_AT_ONCE)
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET

@@ -136,7 +136,7 @@ VARIANTS = {
 }
 
 
-class Learned(NamedTuple):
+class RegionTargets(NamedTuple):
     """Regions of the second stage with what each is to learn."""
 
     boxes: Tensor  # (batch, n, 4)
@@ -253,7 +253,7 @@ class FasterRCNN(Detector):
             "proposal_box": Term(_sum_where(chosen.is_object, distance), count),
         }
 
-    def learned(self, proposals: Proposals, targets: Targets, draw: Draw) -> Learned:
+    def learned(self, proposals: Proposals, targets: Targets, draw: Draw) -> RegionTargets:
         """Some of the proposals and of the objects' own boxes, which a detector that proposes nothing yet learns from."""
         settings = self.settings
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
@@ -269,9 +269,9 @@ class FasterRCNN(Detector):
         of_class = at(ops.cast(targets.classes, "int32"), matched)
         label = ops.where(chosen.is_object, of_class + 1, 0)
         boxes = ops.where(chosen.is_used[..., None], at(boxes, chosen.place), 0.0)
-        return Learned(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
+        return RegionTargets(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
 
-    def region_terms(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Term]:
+    def region_terms(self, outputs: dict[str, Tensor], regions: RegionTargets) -> dict[str, Term]:
         """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
         count = _count(regions.is_used)
         naming = losses.cross_entropy(outputs["classes"], regions.label)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
+from unstall.diagnosis.pipelines import Pipeline, StageWork, pipelines
 from unstall.diagnosis.thread_waits import find, waits_for
 from unstall.journal.events import (
     DeviceSampled,
@@ -85,12 +85,12 @@ class PythonInput:
 
 
 @dataclass(frozen=True)
-class Starved:
+class InputStarvation:
     wait: Wait | None  # None: seen by stack samples only
     share: float
     python: PythonInput | None
     pipeline: Pipeline | None
-    hardest: tuple[Worked, float] | None  # stage of the pipeline in the time that is judged, and its share of the work
+    hardest: tuple[StageWork, float] | None  # stage of the pipeline in the time that is judged, and its share of the work
     hosts: tuple[HostSampled, ...]
 
     @property
@@ -105,7 +105,7 @@ class Starved:
         return sum(host.io_wait_threads > 0 for host in self.hosts) / len(self.hosts) if self.hosts else 0.0
 
 
-def starved(journal: Journal) -> Starved | str:
+def starved(journal: Journal) -> InputStarvation | str:
     """Whether the latest training waits for its input; or why not, or why that is not known, in words."""
     fit = journal.last(FitBegan)
     if fit is None:
@@ -138,7 +138,7 @@ def starved(journal: Journal) -> Starved | str:
     least = ARRAYS_WAIT_S if _is_in_memory(journal) else MIN_WAIT_S
     if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
-    return Starved(wait, wait.share, python, pipeline, hardest, hosts)
+    return InputStarvation(wait, wait.share, python, pipeline, hardest, hosts)
 
 
 def _pauses(groups: list[StepsEnded], stalls: Sequence[StallEnded]) -> list[tuple[float, float]]:
@@ -211,7 +211,7 @@ def _after_the_cache(groups: list[StepsEnded], pipeline: Pipeline | None) -> lis
     return []
 
 
-def _hardest(pipeline: Pipeline | None, groups: list[StepsEnded]) -> tuple[Worked, float] | None:
+def _hardest(pipeline: Pipeline | None, groups: list[StepsEnded]) -> tuple[StageWork, float] | None:
     """What filled a cache has not worked since, and has no part in the wait of later steps."""
     if pipeline is None:
         return None
@@ -228,7 +228,7 @@ def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
 # --- Python code that makes the input ---
 
 
-def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[Worked, float] | None) -> PythonInput | None:
+def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[StageWork, float] | None) -> PythonInput | None:
     found = [(sample, threads) for sample in samples if (threads := _input_threads(sample))]
     is_known = hardest is not None and hardest[0].is_python  # then the samples need only say where
     if len(found) < (2 if is_known else FEWEST_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
@@ -306,7 +306,7 @@ def _ready_ms(look: dict[str, Any] | None) -> float:
 
 def _by_samples(
     journal: Journal, fit: FitBegan, groups: list[StepsEnded], samples: list[StackSampled], hosts: tuple[HostSampled, ...]
-) -> Starved | str:
+) -> InputStarvation | str:
     if fit.api != "own_loop":
         return "the wait for input was not measured"
     generators = {(source.file, source.function) for source in journal.of(SourceRead) if source.is_generator}
@@ -319,7 +319,7 @@ def _by_samples(
     enough = len(found) >= FEWEST_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
     if not enough or len(found) / len(samples) < STARVED_SHARE:
         return "the loop was not found waiting for a generator"
-    return Starved(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)
+    return InputStarvation(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)
 
 
 def _in_generator(thread: ThreadStack, generators: set[tuple[str, str]]) -> list[Frame]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.journal.events import Frame, StackSampled, ThreadStack
 from unstall.journal.stack_frames import is_native, is_user_file, user_frames
 
@@ -55,7 +55,7 @@ class HeldLock:
 class Waiter:
     """A thread that does not get a lock."""
 
-    still: Still
+    still: StuckThread
     frame: Frame  # the user's line that wants it
     wants: tuple[Lock, ...]  # empty where the source does not name it
     holds: tuple[HeldLock, ...]
@@ -65,7 +65,7 @@ def waiters(stall: Stall) -> list[Waiter]:
     return [waiter for still in stall.still() if (waiter := as_waiter(stall, still)) is not None]
 
 
-def as_waiter(stall: Stall, still: Still) -> Waiter | None:
+def as_waiter(stall: Stall, still: StuckThread) -> Waiter | None:
     """None if the thread waits for something else than a lock."""
     users = user_frames(still.thread)
     if not users or not is_taking_a_lock(stall, still):
@@ -75,7 +75,7 @@ def as_waiter(stall: Stall, still: Still) -> Waiter | None:
     return Waiter(still, users[0], wants, _held_meanwhile(stall, still.thread, users[0]))
 
 
-def is_taking_a_lock(stall: Stall, still: Still) -> bool:
+def is_taking_a_lock(stall: Stall, still: StuckThread) -> bool:
     """By the library's own acquire, or by a line of the user's that takes a lock with nothing of Python's above it."""
     python = [frame for frame in still.thread["frames"] if not is_native(frame)]
     if not python or (still.call is not None and still.call != "futex"):

@@ -38,7 +38,7 @@ def _command() -> list[str]:
         return []
 
 
-class Waiting:
+class ImportTrigger:
     """Everything that is put in place to wait, and taken away again by `disarm`."""
 
     def __init__(self, run_path: str, safely: Callable[[Callable[[], None]], None]) -> None:

@@ -51,7 +51,7 @@ def with_python(command: Sequence[str]) -> list[str]:
     return [shutil.which("python") or sys.executable, *command] if is_script else list(command)
 
 
-class Launched:
+class LaunchedProgram:
     """The program, as its parent sees it."""
 
     def __init__(
@@ -185,7 +185,7 @@ class Launched:
         return 128 + ended.signal
 
 
-def wait_for_any(programs: Sequence[Launched], seconds: float) -> None:
+def wait_for_any(programs: Sequence[LaunchedProgram], seconds: float) -> None:
     """Until one of those that run has ended, or so long at most. A signal that comes meanwhile is passed on to all."""
     running = [program for program in programs if program.ended is None]
     deadline = time.monotonic() + seconds

@@ -38,7 +38,7 @@ from unstall.supervisor import inspect as closer
 from unstall.supervisor import timeouts as departure
 from unstall.supervisor.inspect import python_processes
 from unstall.supervisor.recorder import Recorder
-from unstall.supervisor.timeouts import Rhythm, is_calm
+from unstall.supervisor.timeouts import SamplingInterval, is_calm
 
 T = TypeVar("T")
 
@@ -71,11 +71,11 @@ class Watch:
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
         self._began = time.monotonic()
-        self._host_rhythm = Rhythm(1.0, 3.0, 15.0)
-        self._device_rhythm = Rhythm(2.0, 5.0, 20.0)
-        self._profile_rhythm = Rhythm(3.0, 15.0, 120.0, 45.0)
-        self._diagnosis_rhythm = Rhythm(5.0, 20.0, 20.0)
-        self._close_rhythm = Rhythm(1.0, 1.0, 1.0)
+        self._host_rhythm = SamplingInterval(1.0, 3.0, 15.0)
+        self._device_rhythm = SamplingInterval(2.0, 5.0, 20.0)
+        self._profile_rhythm = SamplingInterval(3.0, 15.0, 120.0, 45.0)
+        self._diagnosis_rhythm = SamplingInterval(5.0, 20.0, 20.0)
+        self._close_rhythm = SamplingInterval(1.0, 1.0, 1.0)
         self.is_suspected = False  # somebody has reason to look closely, for as long as this is so
         self._is_calm = False
         self._pressure_samples = 0
@@ -276,7 +276,7 @@ class Watch:
         if is_late:
             self._begin_stall(beat, phase, since, limit)
 
-    def _has_gone_well(self, silent_s: float, limit: timeouts.Limit) -> bool:
+    def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
         memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
         return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
@@ -296,7 +296,7 @@ class Watch:
         busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
-    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.Limit) -> None:
+    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.StallLimit) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
             at=time.time(),

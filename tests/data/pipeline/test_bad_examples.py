@@ -18,7 +18,7 @@ from unstall.data.augment import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.data.pipeline.bad_examples import most_bad
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
@@ -199,14 +199,14 @@ def test_storage_that_is_gone_ends_the_run(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path, journal: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of something that no decoder raises."""
-    original = Maker._opened
+    original = ExampleMapper._opened
 
-    def dies(self: Maker, row: int, *rest: object) -> object:
+    def dies(self: ExampleMapper, row: int, *rest: object) -> object:
         if row == 5:
             raise SystemError("the interpreter is ill")
         return original(self, row, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Maker, "_opened", dies)
+    monkeypatch.setattr(ExampleMapper, "_opened", dies)
     pipeline = Pipeline(some_data(tmp_path), WISH)
     rows = [row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()]
     assert len(rows) == 24 and 5 not in rows

@@ -11,7 +11,7 @@ from tests.diagnosis.workers.builders import membership
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
 from unstall.base.errors import RunNotFoundError
 from unstall.diagnosis.findings import diagnose_workers
-from unstall.diagnosis.workers.activity import Doing, place_of
+from unstall.diagnosis.workers.activity import Activity, place_of
 from unstall.diagnosis.workers.follower import find_run_groups
 from unstall.diagnosis.workers.members import put_together
 from unstall.diagnosis.workers.reader import found_runs, members_of, read_members
@@ -54,7 +54,7 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
         told = [ProgramStarted(at=T0, pid=pid), membership(worker), steps(300, 380, at=100)]
         write(run.journal_path("inside", pid), *told)
     first, second = members_of(run)
-    assert (place_of(first).doing, place_of(second).doing) == (Doing.COLLECTIVE, Doing.STANDS)
+    assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
     root = diagnose_workers(put_together([first, second]).run_groups[0]).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "train.py:90")
 

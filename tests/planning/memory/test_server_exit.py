@@ -22,12 +22,12 @@ from tests.programs import write
 ASKER = """
 import sys
 from unstall.planning.memory import client
-from unstall.planning.memory.client import Asking
+from unstall.planning.memory.client import PlannerClient
 from unstall.planning.memory.messages import question
 from unstall.config.settings import Settings
 
 module.MAX_S = float(sys.argv[1])
-with Asking() as asking:
+with PlannerClient() as asking:
     try:
         asking(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
     except module.NotAnswered as error:

@@ -22,7 +22,7 @@ from unstall.probe.core import step_counter as counting
 from unstall.probe.startup import begin
 from unstall.training.distributed import collectives as waiting
 from unstall.training.distributed import process_env
-from unstall.training.distributed.collectives import Company, OthersLeft
+from unstall.training.distributed.collectives import Collectives, OthersLeft
 
 STEP_S = 0.02
 PATIENCE_S = 2.0
@@ -63,7 +63,7 @@ def main(run: RunFolder) -> int:
         signal.signal(number, lambda *_: asked.append(time.monotonic()))
     probe = begin(own)
     assert probe is not None
-    company = Company(who, Files(run.path / f"met-{who.coordinator.rpartition(':')[2]}"), lambda: leave_if(asked))
+    company = Collectives(who, Files(run.path / f"met-{who.coordinator.rpartition(':')[2]}"), lambda: leave_if(asked))
     try:
         return train(run, company, probe, befalls[lived] if lived < len(befalls) else {}, asked)
     except OthersLeft:
@@ -76,7 +76,7 @@ def leave_if(asked: list[float]) -> None:
         raise OthersLeft
 
 
-def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], asked: list[float]) -> int:
+def train(run: RunFolder, company: Collectives, probe: Any, fate: dict[str, Any], asked: list[float]) -> int:
     who = company.who
     run.checkpoints_path.mkdir(exist_ok=True)
     saved = [int(path.name[5:]) for path in run.checkpoints_path.iterdir()]

@@ -25,7 +25,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.integrity import AllDamaged
-from unstall.training.checkpoint.store import MAX_SHARE, Checkpoints, Outcome, Rhythm
+from unstall.training.checkpoint.store import MAX_SHARE, CheckpointInterval, Checkpoints, Outcome
 
 FILES = (integrity.ARRAYS, integrity.POSITION, integrity.MANIFEST)
 
@@ -348,7 +348,7 @@ def test_one_that_was_to_be_replaced_is_taken_back_where_the_next_never_came(tmp
 def test_checkpoints_come_by_steps_where_the_settings_say_so() -> None:
     assert begun(range(1, 21)) == [5, 10, 15, 20]
     assert begun(range(13, 21)) == [15, 20], "a run that goes on"
-    assert Rhythm(every_s=1e9, every_steps=5).is_due(7, at_epoch_end=True)
+    assert CheckpointInterval(every_s=1e9, every_steps=5).is_due(7, at_epoch_end=True)
 
 
 def test_one_that_is_due_while_another_is_written_comes_right_after_that() -> None:
@@ -356,7 +356,7 @@ def test_one_that_is_due_while_another_is_written_comes_right_after_that() -> No
 
 
 def begun(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
-    rhythm, found = Rhythm(every_s=1e9, every_steps=5), []
+    rhythm, found = CheckpointInterval(every_s=1e9, every_steps=5), []
     for step in steps:
         if rhythm.is_due(step) and step not in busy:
             rhythm.began(step)
@@ -365,7 +365,7 @@ def begun(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
 
 
 def test_what_costs_much_is_done_seldom() -> None:
-    rhythm = Rhythm(every_s=10.0, every_steps=0)
+    rhythm = CheckpointInterval(every_s=10.0, every_steps=0)
     rhythm.ended(Outcome(1, Path(), seconds=9.0, cost_s=3.0))
     assert rhythm.interval_s == pytest.approx(3.0 / MAX_SHARE) and rhythm.is_stretched
     rhythm.ended(Outcome(2, Path(), seconds=9.0, cost_s=0.01))
@@ -373,7 +373,7 @@ def test_what_costs_much_is_done_seldom() -> None:
 
 
 def test_the_end_of_an_epoch_has_one_unless_it_would_take_more_than_its_share() -> None:
-    rhythm = Rhythm(every_s=1e9, every_steps=0)
+    rhythm = CheckpointInterval(every_s=1e9, every_steps=0)
     rhythm.began(10)
     assert not rhythm.is_due(11) and rhythm.is_due(11, at_epoch_end=True)
     rhythm.ended(Outcome(10, Path(), seconds=99.0, cost_s=99.0))
@@ -381,7 +381,7 @@ def test_the_end_of_an_epoch_has_one_unless_it_would_take_more_than_its_share() 
 
 
 def test_no_step_is_saved_twice_but_one_that_failed() -> None:
-    rhythm = Rhythm(every_s=0.0, every_steps=0)
+    rhythm = CheckpointInterval(every_s=0.0, every_steps=0)
     rhythm.began(10)
     assert not rhythm.is_due(10, at_epoch_end=True)
     rhythm.ended(Outcome(10, Path(), seconds=1.0, cost_s=0.0, error="No space left on device"))

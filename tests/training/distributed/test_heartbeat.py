@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from unstall.training.distributed import heartbeat as module
-from unstall.training.distributed.heartbeat import Lifeline, News, unanswered_s
+from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers, unanswered_s
 
 SILENT_S = 0.6
 
@@ -27,11 +27,11 @@ class Company:
 
     def __init__(self, mute: tuple[int, ...] = (), steps: Callable[[], int] = lambda: 10) -> None:
         self.lines = {number: socket.socketpair() for number in (1, 2)}
-        self.told: dict[int, list[News]] = {0: [], 1: [], 2: []}
+        self.told: dict[int, list[LostWorkers]] = {0: [], 1: [], 2: []}
         at_first = {number: ends[0] for number, ends in self.lines.items()}
-        self.workers = {0: Lifeline(0, at_first, self.told[0].append, steps)}
+        self.workers = {0: Heartbeat(0, at_first, self.told[0].append, steps)}
         for number, ends in self.lines.items():
-            self.workers[number] = Lifeline(number, {0: ends[1]}, self.told[number].append, steps)
+            self.workers[number] = Heartbeat(number, {0: ends[1]}, self.told[number].append, steps)
         for number, worker in self.workers.items():
             if number not in mute:
                 worker.start()
@@ -82,7 +82,7 @@ def test_one_that_falls_silent_is_told_by_the_first_and_by_those_that_only_hear_
     assert (other.silent, other.gone) == ((2,), ())
     all_of_them.workers[2].start()
     wait_until(lambda: len(all_of_them.told[0]) == 2 and len(all_of_them.told[1]) == 2)
-    assert all_of_them.told[0][1] == all_of_them.told[1][1] == News(), "they are heard again"
+    assert all_of_them.told[0][1] == all_of_them.told[1][1] == LostWorkers(), "they are heard again"
 
 
 def test_a_first_worker_that_is_silent_is_told_by_each_of_the_others(company: Callable[..., Company]) -> None:

@@ -15,7 +15,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, Stopped
+from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
 from unstall.training.loop.position import Position
 
 
@@ -86,7 +86,7 @@ def test_the_last_steps_are_not_read_until_somebody_waits_for_them(judging: Judg
 
 def test_updates_that_are_never_finite_end_it_with_the_batches_for_a_look(judging: Judging, run: RunFolder, batch: Batch) -> None:
     judging.see(Told(1.0), NOTHING, Told(1.0))
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(TrainingStopped) as stopped:
         judging.see(*[NOTHING] * 10)
     assert stopped.value.ending is NOT_FINITE
     skipped = read_folder(run.path).of(UpdateSkipped)
@@ -111,7 +111,7 @@ def test_a_scale_that_was_too_high_for_float16_is_nothing_to_tell(judging: Judgi
 
 def test_a_loss_that_rises_for_good_ends_it_and_says_since_when(judging: Judging, run: RunFolder) -> None:
     judging.see(*[Told(1.0)] * 300)
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(TrainingStopped) as stopped:
         judging.see(*[Told(50.0)] * 200)
     assert stopped.value.ending is DIVERGED and 300 <= stopped.value.since_step <= 302
     (event,) = read_folder(run.path).of(LossDiverged)

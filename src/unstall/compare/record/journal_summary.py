@@ -31,13 +31,13 @@ LAST_KEPT = 64
 NOT_KEPT = (StepsEnded, PhaseBegan, PhaseEnded, StackSampled, ThreadsSeen, WeightsSampled, EpochEnded)
 
 
-class Taken:
+class JournalSummary:
     """The first and the last of each kind of event, in order; the course of the run in figures."""
 
     def __init__(self) -> None:
         self._first: dict[type[Event], list[Event]] = {}
         self._last: dict[type[Event], list[Event]] = {}
-        self.course = Course()
+        self.course = StepStatistics()
         self.began_at: float | None = None
         self.last_at: float | None = None
 
@@ -129,7 +129,7 @@ class Mean:
         return float((max(0.0, apart) * self._groups / (self._groups - 1)) ** 0.5 / self._counts)
 
 
-class Course:
+class StepStatistics:
     def __init__(self) -> None:
         self.steps = 0
         self.later_steps = 0  # after the warm-up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from unstall.compare.record.journal_summary import Course, Taken
+from unstall.compare.record.journal_summary import JournalSummary, StepStatistics
 from unstall.journal.events import EpochScored
 
 FEW_GROUPS = 4  # of steps: of fewer nobody knows how much they differ
@@ -13,7 +13,7 @@ FEW_WINDOWS = 3
 STEPS_OF_A_WINDOW = 1.1  # the least, so that each has seen the fullest moment of a step
 
 
-def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
+def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
     course = taken.course
     step_s = median_step_s(course)
     size = batch.get("size")
@@ -51,7 +51,7 @@ def figures(taken: Taken, batch: dict[str, Any], score: dict[str, Any]) -> dict[
     }
 
 
-def median_step_s(course: Course) -> float | None:
+def median_step_s(course: StepStatistics) -> float | None:
     """Of the steps after the warm-up, each counted as often as it occurred."""
     ordered = sorted(course.durations)
     half = sum(count for _, count in ordered) / 2
@@ -63,13 +63,13 @@ def median_step_s(course: Course) -> float | None:
     return None
 
 
-def step_spread_s(course: Course) -> float | None:
+def step_spread_s(course: StepStatistics) -> float | None:
     """Half of what lies between the quarters of the steps: how much they differ among each other."""
     steps = sorted(seconds for seconds, _ in course.durations)
     return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= FEW_GROUPS else None
 
 
-def usual_most(course: Course) -> tuple[float | None, float | None]:
+def usual_most(course: StepStatistics) -> tuple[float | None, float | None]:
     """The most that is held in a step, in the middle of all steps, and by how much steps differ in it.
 
     The one highest moment of a run is chance: what of the step before is still there, and where."""
@@ -92,7 +92,7 @@ def usual_most(course: Course) -> tuple[float | None, float | None]:
     return statistics.median(mosts), (mosts[3 * len(mosts) // 4] - mosts[len(mosts) // 4]) / 2
 
 
-def parts(course: Course) -> dict[str, float | None]:
+def parts(course: StepStatistics) -> dict[str, float | None]:
     """Seconds of a step, by what they went into. Validation, checkpoints and compilation are shared out among all steps."""
     steps = course.steps
     if not steps:
@@ -109,31 +109,31 @@ def parts(course: Course) -> dict[str, float | None]:
     return {name: None if seconds is None else round(seconds, 9) for name, seconds in told.items()}
 
 
-def _crowded(course: Course) -> float | None:
+def _crowded(course: StepStatistics) -> float | None:
     """Of the time that its threads wanted to run while it trained, the share that they waited for a core."""
     busy, queued = course.busy_and_queued
     return queued / (busy + queued) if busy + queued else None
 
 
-def _device_peak_is_of(course: Course) -> str:
+def _device_peak_is_of(course: StepStatistics) -> str:
     """the allocator: what tensors needed; the card: what was taken from it, which may be a pool that is not used up."""
     if course.allocator_peak_bytes:
         return "the allocator"
     return "the card" if course.device_peak_bytes else ""
 
 
-def _loss(course: Course, place: int) -> float | None:
+def _loss(course: StepStatistics, place: int) -> float | None:
     known = (course.first_loss, course.last_loss)[place]
     if known is not None:
         return known
     return course.epoch_losses.pairs[place][1] if course.epoch_losses.pairs else None
 
 
-def _least(course: Course) -> float | None:
+def _least(course: StepStatistics) -> float | None:
     return min((loss for _, loss in course.epoch_losses.pairs), default=None)
 
 
-def scored(taken: Taken, kept: dict[str, Any]) -> dict[str, float | None]:
+def scored(taken: JournalSummary, kept: dict[str, Any]) -> dict[str, float | None]:
     """COCO's figures: `kept` ones of the best weights, else the best that the journal tells."""
     best = next((event for event in reversed(taken.of(EpochScored)) if event.is_best), taken.last(EpochScored))
     known = kept or (dict(best.figures) if best is not None else {})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unstall.data.augment.geometry import Rect, Scene, View, surfaces
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 from unstall.data.example import Flags, Floats
 
 MAX_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
@@ -24,7 +24,7 @@ class IoUCrop:
     options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40  # crops tried for each option
 
-    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+    def seen(self, view: View, scene: Scene, chance: Rng) -> View:
         boxes = scene.boxes[view.keep]
         for _ in range(MAX_OPTIONS if len(boxes) else 0):
             least_iou = self.options[chance.index(len(self.options))]
@@ -38,7 +38,7 @@ class IoUCrop:
                 return replace(view, window=Rect(*crop.tolist()), keep=keep)
         return view
 
-    def _crops(self, base: Rect, chance: Chance) -> Floats:
+    def _crops(self, base: Rect, chance: Rng) -> Floats:
         """All trials of one option at once: those of a wrong shape are left out."""
         numbers = chance.numbers(4 * self.trials).reshape(4, self.trials)
         width = base.width * (self.least_side + (1 - self.least_side) * numbers[0])

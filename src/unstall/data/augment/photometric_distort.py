@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 Pixels = npt.NDArray[np.uint8]
 LEVELS = np.arange(256, dtype=np.float64)
@@ -58,7 +58,7 @@ class Photometric:
     saturation: tuple[float, float] = (0.5, 1.5)
     hue_turns: float = 0.05  # 18 degrees, either way
 
-    def drawn(self, chance: Chance) -> Colours:
+    def drawn(self, chance: Rng) -> Colours:
         """The same count of numbers whatever happens, so that what is drawn later does not depend on it."""
         happens = [chance.happens(self.share) for _ in range(4)]
         brightness = chance.between(-self.brightness, self.brightness)

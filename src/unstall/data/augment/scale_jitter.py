@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstall.data.augment.geometry import Rect, Scene, View
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class ScaleJitter:
     least: float = 0.1
     most: float = 2.0
 
-    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+    def seen(self, view: View, scene: Scene, chance: Rng) -> View:
         base = view.window
         fit = min(scene.area_width / base.width, scene.area_height / base.height)
         scale = fit * chance.between(self.least, self.most)

@@ -18,8 +18,8 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
-from unstall.data.check.context import Checked, ImageFacts
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, ImageFacts
+from unstall.data.check.fixes import Fix
 from unstall.data.check.images import look_at_bytes
 from unstall.data.check.runner import Report, examine, finding_as_plain, problem_module, problem_names
 from unstall.data.example import DataSet, Example, Finding, ImageSource
@@ -30,7 +30,7 @@ MAX_ROUNDS = 8  # each mends one thing of an example; none has more wrong with i
 
 
 @dataclass
-class Mended:
+class CorrectedData:
     """The corrected data set, what was changed, and what was left as it was."""
 
     data: DataSet
@@ -56,9 +56,9 @@ def refuse_unsafe(source: Path, target: Path) -> None:
         )
 
 
-def mend(report: Report, scratch: Path) -> Mended:
+def mend(report: Report, scratch: Path) -> CorrectedData:
     """`scratch` takes images that are encoded anew; it must live until the copy has been written."""
-    checked, mended = report.checked, Mended(report.checked.data)
+    checked, mended = report.checked, CorrectedData(report.checked.data)
     found = report.found
     for turn in range(MAX_ROUNDS):
         proposals = _one_for_each_example(checked, found)
@@ -81,12 +81,12 @@ def _can_mend(problem: str) -> bool:
     return hasattr(problem_module(problem), "mend")
 
 
-def _one_for_each_example(checked: Checked, found: dict[str, list[Finding]]) -> list[Mending]:
+def _one_for_each_example(checked: CheckedData, found: dict[str, list[Finding]]) -> list[Fix]:
     """Those of whole images first. Several boxes of an image may be mended at once, by the same problem."""
-    proposed: list[Mending] = []
+    proposed: list[Fix] = []
     for problem, findings in found.items():
         if _can_mend(problem):
-            propose: Callable[[Checked, list[Finding]], list[Mending]] = problem_module(problem).mend
+            propose: Callable[[CheckedData, list[Finding]], list[Fix]] = problem_module(problem).mend
             proposed += propose(checked, findings)
     proposed.sort(key=_of_one_box)
     taken: dict[int, str] = {}
@@ -97,12 +97,12 @@ def _one_for_each_example(checked: Checked, found: dict[str, list[Finding]]) -> 
     return result
 
 
-def _of_one_box(mending: Mending) -> int:
+def _of_one_box(mending: Fix) -> int:
     return 0 if mending.leaves_out_image else 1 if mending.box is None and mending.leaves_out_box is None else 2
 
 
-def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: int) -> Checked:
-    by_row: dict[int, list[Mending]] = {}
+def _applied(checked: CheckedData, proposals: list[Fix], scratch: Path, turn: int) -> CheckedData:
+    by_row: dict[int, list[Fix]] = {}
     for mending in proposals:
         if mending.row is not None:
             by_row.setdefault(mending.row, []).append(mending)
@@ -125,10 +125,10 @@ def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: in
             facts[len(examples)] = known
         examples.append(_without(example, gone) if gone else example)
     # What the reader found belongs to the files of the original.
-    return Checked(replace(checked.data, examples=examples, findings=()), facts)
+    return CheckedData(replace(checked.data, examples=examples, findings=()), facts)
 
 
-def _changed(example: Example, mending: Mending) -> Example:
+def _changed(example: Example, mending: Fix) -> Example:
     if mending.boxes is not None:
         example = replace(example, boxes=mending.boxes, areas=None)
     if mending.box is not None:
@@ -162,7 +162,7 @@ def _without(example: Example, gone: list[int]) -> Example:
 # --- the list of what was changed ---
 
 
-def changes_as_plain(mended: Mended, target: Path) -> dict[str, Any]:
+def changes_as_plain(mended: CorrectedData, target: Path) -> dict[str, Any]:
     return {
         "copy": str(target),
         "changes": [
@@ -175,7 +175,7 @@ def changes_as_plain(mended: Mended, target: Path) -> dict[str, Any]:
     }
 
 
-def changes_as_text(mended: Mended) -> str:
+def changes_as_text(mended: CorrectedData) -> str:
     lines = [f"{len(mended.changes):,} changes", ""]
     lines += [f"{finding.origin} [{finding.problem}] {what}. {finding.message}" for finding, what in mended.changes]
     if mended.left:

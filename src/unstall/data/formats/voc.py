@@ -64,7 +64,7 @@ from unstall.data.io.reader import (
     split_name,
 )
 from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
-from unstall.data.io.writer import Writing, annotated_size, tidy
+from unstall.data.io.writer import DataSetWriter, annotated_size, tidy
 from unstall.storage.prefetch import expecting
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
@@ -333,7 +333,7 @@ def _is_set(text: str) -> bool:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each."""
-    writing = Writing(data, path, link, progress)
+    writing = DataSetWriter(data, path, link, progress)
     writing.lose_changed_numbers(range(1, len(data.classes) + 1))
     for inner in ("Annotations", "JPEGImages", "ImageSets/Main"):
         (path / inner).mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ LONGEST_END = 8  # folders of a path of another machine that may be those of the
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class FoundPath:
     path: str  # relative to the folder, with its true upper and lower case; empty where nothing was found
     how: How
 
@@ -45,17 +45,17 @@ class Folder:
         self._prefix = f"{at.rstrip('/')}/"
         self._listings: dict[str, _Listing | None] = {}
 
-    def find(self, base: str, text: str) -> Resolved:
+    def find(self, base: str, text: str) -> FoundPath:
         """A plain file named by an annotation; `base` is the folder, relative to the root, that the name is relative to."""
         inside = self.inside(base, text)
         if inside is None:
-            return Resolved("", "climbs")
+            return FoundPath("", "climbs")
         folder, _, name = inside.rpartition("/")
         listing = self._listing(folder)
         if listing is not None and name in listing.files:
-            return Resolved(inside, "found")
+            return FoundPath(inside, "found")
         other = self._without_case(inside)
-        return Resolved(other, "case") if other else Resolved("", MISSING)
+        return FoundPath(other, "case") if other else FoundPath("", MISSING)
 
     def find_end(self, base: str, text: str) -> str:
         """The file inside that a path of another machine means: the longest end of it that is there."""

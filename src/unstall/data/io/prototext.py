@@ -59,14 +59,14 @@ class _Token:
 
 def parse(text: str) -> list[Field]:
     """The fields of the file, in its order. A list gives as many fields of the same name."""
-    reading = _Reading(list(_tokens(text)))
+    reading = _Parser(list(_tokens(text)))
     fields: list[Field] = []
     while reading.next is not None:
         fields += reading.field(0)
     return fields
 
 
-class _Reading:
+class _Parser:
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
         self._at = 0

@@ -25,7 +25,7 @@ UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 
 
 @dataclass
-class Writing:
+class DataSetWriter:
     """One data set on its way to a folder."""
 
     data: DataSet

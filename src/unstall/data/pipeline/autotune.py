@@ -27,7 +27,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 10.0, 600.0  # after trials that were in vain, 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ThroughputSample:
     """Counted from the beginning on."""
 
     at: float
@@ -42,7 +42,7 @@ class ThreadAutotuner:
     def __init__(self, most: int, at: float) -> None:
         self.most = most
         self.count = min(most, FIRST)
-        self._last, self._looked_at = Seen(at), at
+        self._last, self._looked_at = ThroughputSample(at), at
         self._recent_s: deque[float] = deque(maxlen=RECENT)  # between two looks
         self._idle_periods = 0
         self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
@@ -51,7 +51,7 @@ class ThreadAutotuner:
         self._pause_s = FIRST_PAUSE_S
         self._paused_until = at
 
-    def look(self, seen: Seen) -> int:
+    def look(self, seen: ThroughputSample) -> int:
         """How many there should be from now on."""
         if self._is_gap(seen.at - self._looked_at):
             self._begin_anew(seen)
@@ -73,7 +73,7 @@ class ThreadAutotuner:
         self._recent_s.append(seconds)
         return seconds > GAP_S and seconds > GAP_TIMES * usual
 
-    def _begin_anew(self, seen: Seen) -> None:
+    def _begin_anew(self, seen: ThroughputSample) -> None:
         """A period with a gap in it says nothing, and a trial that it was in is not judged."""
         self._last = seen
         if self._tried is not None:

@@ -17,7 +17,7 @@ from unstall.data.pipeline.throughput import Tally
 MAX_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
 
 
-class Hand:
+class ThreadContext:
     """What one worker has at hand: the row it is at, where it writes its times, and memory to read and decode into."""
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class Scratch:
         return self._kept[:count]
 
 
-class Loaded:
+class ImageLoader:
     """One example's image; its file is read when something is first asked that no cache knows."""
 
-    def __init__(self, example: Example, row: int, cache: Cache, hand: Hand, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, example: Example, row: int, cache: Cache, hand: ThreadContext, fetcher: Fetcher | None = None) -> None:
         if example.image is None:
             raise BadExample("its image is not there")
         self._row, self._source, self._cache, self._hand, self._fetcher = row, example.image, cache, hand, fetcher

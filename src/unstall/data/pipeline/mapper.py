@@ -8,23 +8,23 @@ from time import perf_counter
 from unstall.data.augment import Geometric, Mosaic, Photometric
 from unstall.data.augment.geometry import Area, Scene, View
 from unstall.data.augment.horizontal_flip import Flip
-from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, TILE, Chance
+from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, TILE, Rng
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import BadExample, Skipped
+from unstall.data.pipeline.bad_examples import BadExample, SkippedExamples
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import NOTHING, Canvas, part
 from unstall.data.pipeline.decoder import Facts
-from unstall.data.pipeline.image_loader import Hand, Loaded
+from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.tile import Filled, Fit, Subject, Tile, clean_rows, draw, usable_boxes
+from unstall.data.pipeline.tile import BatchSlot, Fit, Subject, Tile, clean_rows, draw, usable_boxes
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
 
-class Maker:
-    def __init__(self, data: DataSet, settings: Settings, skipped: Skipped, cache: Cache) -> None:
+class ExampleMapper:
+    def __init__(self, data: DataSet, settings: Settings, skipped: SkippedExamples, cache: Cache) -> None:
         self._data, self._settings, self._skipped, self._cache = data, settings, skipped, cache
         self._facts: list[Facts | None] = [None] * len(data.examples)  # what headers said, once for all that say the same
         self._said: dict[Facts, Facts] = {}
@@ -37,7 +37,7 @@ class Maker:
         self._mosaic = next((each for each in settings.augmentations if isinstance(each, Mosaic)), None)
         self._photometric = next((each for each in settings.augmentations if isinstance(each, Photometric)), None)
 
-    def fill(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Filled:
+    def fill(self, canvas: Canvas, epoch: int, row: int, hand: ThreadContext) -> BatchSlot:
         """Draws the example of this row, or the one that takes its place."""
         for candidate in self._candidates(epoch, row):
             hand.row = candidate
@@ -49,10 +49,10 @@ class Maker:
                 self._skipped.add(candidate, str(bad))
                 continue
             hand.tally.examples += 1
-            return Filled(candidate, tiles)
+            return BatchSlot(candidate, tiles)
         canvas.clear(canvas.begin())
         canvas.end(NOTHING)
-        return Filled(EMPTY, ())
+        return BatchSlot(EMPTY, ())
 
     def _candidates(self, epoch: int, row: int) -> Iterator[int]:
         """The row itself, then others drawn for it: a stream that is continued later draws the same ones."""
@@ -61,17 +61,17 @@ class Maker:
         if row not in self._skipped:
             yield row
         if self._settings.for_training:
-            chance = Chance(self._settings.seed, epoch, row, SUBSTITUTE)
+            chance = Rng(self._settings.seed, epoch, row, SUBSTITUTE)
             for _ in range(SUBSTITUTES):
                 other = chance.index(len(self._data.examples))
                 if other not in self._skipped:
                     yield other
 
-    def _draw(self, canvas: Canvas, epoch: int, row: int, hand: Hand) -> Sequence[Tile]:
+    def _draw(self, canvas: Canvas, epoch: int, row: int, hand: ThreadContext) -> Sequence[Tile]:
         """The whole schedule of what is drawn for an example: mosaic, colours, meeting point, then each tile its own."""
         if not self._settings.augmentations:
             return (self._whole(canvas, row, hand),)
-        chance = Chance(self._settings.seed, epoch, row, EXAMPLE)
+        chance = Rng(self._settings.seed, epoch, row, EXAMPLE)
         partners = self._mosaic.partners(chance, len(self._data.examples)) if self._mosaic else ()
         colours = self._photometric.drawn(chance) if self._photometric else None
         if self._mosaic and partners:
@@ -88,7 +88,7 @@ class Maker:
 
     # --- tiles: an image, on the area of the canvas that it is drawn for ---
 
-    def _whole(self, canvas: Canvas, row: int, hand: Hand) -> Tile:
+    def _whole(self, canvas: Canvas, row: int, hand: ThreadContext) -> Tile:
         """The image as it is. Nothing of it is drawn by chance, so nothing has to be reckoned again for every example."""
         subject, loaded = self._opened(row, self._canvas, hand)
         fit = self._sizes.get(subject.facts)
@@ -98,7 +98,7 @@ class Maker:
             self._sizes[subject.facts] = fit
         return self._alone(canvas, Tile(subject, fit.placement, None), fit, loaded, hand)
 
-    def _tile(self, canvas: Canvas, row: int, hand: Hand, chance: Chance) -> Tile:
+    def _tile(self, canvas: Canvas, row: int, hand: ThreadContext, chance: Rng) -> Tile:
         subject, loaded = self._opened(row, self._canvas, hand)
         view = View.whole(subject.scene)
         for augmentation in self._geometric:
@@ -106,19 +106,19 @@ class Maker:
         fit = Fit.of(view, subject.scene, self._canvas, self._settings.resize, subject.facts)
         return self._alone(canvas, Tile(subject, fit.placement, view.keep), fit, loaded, hand)
 
-    def _alone(self, canvas: Canvas, tile: Tile, fit: Fit, loaded: Loaded, hand: Hand) -> Tile:
+    def _alone(self, canvas: Canvas, tile: Tile, fit: Fit, loaded: ImageLoader, hand: ThreadContext) -> Tile:
         self._drawn(canvas, tile.subject.facts, fit, loaded, canvas.begin(), hand)
         canvas.end(fit.placement.target)
         return tile
 
     def _four_tiles(
-        self, canvas: Canvas, epoch: int, rows: tuple[int, ...], quarters: tuple[Area, ...], mosaic: Mosaic, hand: Hand
+        self, canvas: Canvas, epoch: int, rows: tuple[int, ...], quarters: tuple[Area, ...], mosaic: Mosaic, hand: ThreadContext
     ) -> list[Tile]:
         """A partner that is bad leaves its quarter empty; where the first is, the example is."""
         tiles = []
         canvas.begin()
         for quarter, (row, area) in enumerate(zip(rows, quarters, strict=True)):
-            chance = Chance(self._settings.seed, epoch, rows[0], TILE + quarter)
+            chance = Rng(self._settings.seed, epoch, rows[0], TILE + quarter)
             try:
                 tiles.append(self._quarter(canvas, row, area, quarter, mosaic, chance, hand))
             except BadExample as bad:
@@ -128,7 +128,9 @@ class Maker:
                 canvas.clear(area)
         return tiles
 
-    def _quarter(self, canvas: Canvas, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Chance, hand: Hand) -> Tile:
+    def _quarter(
+        self, canvas: Canvas, row: int, area: Area, quarter: int, mosaic: Mosaic, chance: Rng, hand: ThreadContext
+    ) -> Tile:
         if row in self._skipped:
             raise BadExample("known to be bad")
         hand.row = row
@@ -141,10 +143,10 @@ class Maker:
         self._drawn(canvas, subject.facts, fit, loaded, area, hand)
         return Tile(subject, fit.placement, view.keep)
 
-    def _opened(self, row: int, area: Area, hand: Hand) -> tuple[Subject, Loaded]:
+    def _opened(self, row: int, area: Area, hand: ThreadContext) -> tuple[Subject, ImageLoader]:
         """Ready to be drawn: decoding it can still fail."""
         example = self._data.examples[row]
-        loaded = Loaded(example, row, self._cache, hand, self.fetcher)
+        loaded = ImageLoader(example, row, self._cache, hand, self.fetcher)
         facts = self._facts_of(row, loaded)
         if self._is_clean[row] and (example.width, example.height) == (facts.width, facts.height):
             boxes, usable = example.boxes, None
@@ -154,14 +156,14 @@ class Maker:
         scene = Scene(facts.width, facts.height, boxes, area.width, area.height)
         return Subject(example, facts, scene, usable, area), loaded
 
-    def _facts_of(self, row: int, loaded: Loaded) -> Facts:
+    def _facts_of(self, row: int, loaded: ImageLoader) -> Facts:
         facts = self._facts[row]
         if facts is None:
             said = loaded.facts(self._settings.most_pixels)
             facts = self._facts[row] = self._said.setdefault(said, said)
         return facts
 
-    def _drawn(self, canvas: Canvas, facts: Facts, fit: Fit, loaded: Loaded, drawn: Area, hand: Hand) -> None:
+    def _drawn(self, canvas: Canvas, facts: Facts, fit: Fit, loaded: ImageLoader, drawn: Area, hand: ThreadContext) -> None:
         """Draws what the placement shows; what was `drawn` before and is not covered is made blank."""
         placement = fit.placement
         target = part(canvas.pixels, placement.target)

@@ -18,17 +18,17 @@ from typing import NamedTuple
 
 from unstall.base.errors import BucketError, UnstallError
 from unstall.data.example import DataSet, Integers
-from unstall.data.pipeline.autotune import Seen, ThreadAutotuner
-from unstall.data.pipeline.bad_examples import Skipped
+from unstall.data.pipeline.autotune import ThreadAutotuner, ThroughputSample
+from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.canvas import Canvas, Canvases
 from unstall.data.pipeline.decoder import Pixels
-from unstall.data.pipeline.image_loader import Hand
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.image_loader import ThreadContext
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.throughput import Tally, total
-from unstall.data.pipeline.tile import Filled
+from unstall.data.pipeline.tile import BatchSlot
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 
@@ -37,14 +37,14 @@ LOOK_EVERY_S = 1.0  # after workers that hang, while the consumer waits
 END_S = 2.0  # to wait, at the end, for what workers are at
 
 
-class Making:
+class PendingBatch:
     """A batch on its way. It takes its memory when its first example is begun: while the consumer waits for batches, only those
     being made have any, and the array that was let go last, which is still in the processor's cache, is drawn into next."""
 
     def __init__(self, canvases: Canvases, epoch: int, step: int, rows: Integers) -> None:
         self.epoch, self.step, self.rows = epoch, step, rows
         self.left = len(rows)
-        self.filled: list[Filled] = [Filled(EMPTY, ())] * len(rows)
+        self.filled: list[BatchSlot] = [BatchSlot(EMPTY, ())] * len(rows)
         self._pool = canvases
         self._taken: tuple[Pixels, list[Canvas]] | None = None
         self._patches: dict[int, Pixels] = {}
@@ -75,7 +75,7 @@ class Making:
 
 
 class Job(NamedTuple):
-    making: Making
+    making: PendingBatch
     place: int
     row: int
     patch: Canvas | None = None  # instead of the batch's own memory
@@ -90,7 +90,7 @@ class Worker(threading.Thread):
 
     def __init__(self, number: int, thread_pool: InputThreadPool) -> None:
         super().__init__(name=f"unstall-input-{number}", daemon=True)
-        self.hand = Hand()
+        self.hand = ThreadContext()
         self.job: Job | None = None
         self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
         self.error: BaseException | None = None
@@ -114,7 +114,7 @@ class Worker(threading.Thread):
 
 
 class InputThreadPool:
-    def __init__(self, count: int, maker: Maker, data: DataSet, skipped: Skipped, most_example_s: float) -> None:
+    def __init__(self, count: int, maker: ExampleMapper, data: DataSet, skipped: SkippedExamples, most_example_s: float) -> None:
         self.maker = maker
         self.replaced = 0
         self._data, self._skipped, self._most_example_s = data, skipped, most_example_s
@@ -141,14 +141,14 @@ class InputThreadPool:
         with self._changed:
             return total([self._of_those_gone, *self._tallies])
 
-    def begin(self, making: Making) -> None:
+    def begin(self, making: PendingBatch) -> None:
         jobs = [Job(making, place, row) for place, row in enumerate(making.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._most_jobs = max(self._most_jobs, len(self._jobs))
             self._changed.notify_all()
 
-    def wait_for(self, making: Making) -> None:
+    def wait_for(self, making: PendingBatch) -> None:
         """Until the batch is made, or an error says why it will not be."""
         pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
         began = looked = time.monotonic()
@@ -184,7 +184,7 @@ class InputThreadPool:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker, filled: Filled | None) -> tuple[Job, Canvas] | None:
+    def next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
             if worker.hand.is_given_up:
@@ -203,7 +203,7 @@ class InputThreadPool:
             worker.job = self._jobs.popleft()
             return worker.job, worker.job.canvas  # here, as memory is taken by one at a time
 
-    def _take(self, worker: Worker, filled: Filled | None) -> None:
+    def _take(self, worker: Worker, filled: BatchSlot | None) -> None:
         job, worker.job = worker.job, None
         if job is not None and filled is not None:
             job.making.filled[job.place] = filled
@@ -225,7 +225,7 @@ class InputThreadPool:
 
     def _look_at_hands(self) -> None:
         behind = len(self._jobs) / self._most_jobs if self._most_jobs else 0.0
-        seen = Seen(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
+        seen = ThroughputSample(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
         self._fill_up(self._hands.look(seen))
 
     def _fill_up(self, count: int) -> None:

@@ -12,16 +12,16 @@ import numpy as np
 
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import Skipped
+from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch, batch_bytes
 from unstall.data.pipeline.bucket_fetcher import fetcher_for
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, Making
-from unstall.data.pipeline.throughput import Measured, Teller
+from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, PendingBatch
+from unstall.data.pipeline.throughput import InputMeasurement, ThroughputReporter
 
 MAX_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand
@@ -34,8 +34,8 @@ class Batches:
         self,
         data: DataSet,
         settings: Settings,
-        maker: Maker,
-        skipped: Skipped,
+        maker: ExampleMapper,
+        skipped: SkippedExamples,
         cache: Cache,
         order: Order,
         start: tuple[int, int, int | None],
@@ -54,8 +54,8 @@ class Batches:
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0
-        self._teller = Teller()
-        self._making: deque[Making] = deque()
+        self._teller = ThroughputReporter()
+        self._making: deque[PendingBatch] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
         self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
         self._let_go = weakref.finalize(self, self._thread_pool.close)
@@ -115,10 +115,10 @@ class Batches:
         """Told by whoever moves batches to the device: how long it took."""
         self._transfer_s += seconds
 
-    def measured(self) -> Measured:
+    def measured(self) -> InputMeasurement:
         """What has been done up to now; as text, a summary for a person."""
         tally = self._thread_pool.tally
-        return Measured(
+        return InputMeasurement(
             engine=self._settings.engine,
             workers=self._settings.thread_count,
             at_work=self._thread_pool.at_work,
@@ -146,7 +146,7 @@ class Batches:
         following = next(self._steps, None)
         if following is None:
             return
-        making = Making(self._canvases, *following, self._order.rows(*following))
+        making = PendingBatch(self._canvases, *following, self._order.rows(*following))
         self._making.append(making)
         if self._fetcher is not None:
             self._fetcher.expect(making.rows.tolist())

@@ -33,7 +33,7 @@ from collections import Counter
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster
-from unstall.diagnosis.workers.activity import Doing, Place, places_of
+from unstall.diagnosis.workers.activity import Activity, Place, places_of
 from unstall.diagnosis.workers.members import Member, RunGroup, named
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
@@ -75,7 +75,7 @@ def _waits(journal: Journal) -> bool:
 
 def examine_workers(run_group: RunGroup) -> Verdict:
     placed = places_of(run_group)
-    joining = [(m, p) for m, p in placed if p.doing is Doing.JOINS and m.journal.now - p.at >= WAIT_S]
+    joining = [(m, p) for m, p in placed if p.doing is Activity.JOINS and m.journal.now - p.at >= WAIT_S]
     for member in run_group.members:
         single = examine(member.journal)
         if isinstance(single, Found):

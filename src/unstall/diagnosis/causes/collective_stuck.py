@@ -31,11 +31,11 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.fatal_error import telling_line, user_line
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
 from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
@@ -85,7 +85,7 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
     )
 
 
-def _absent(stall: Stall, inside: set[int]) -> list[Still]:
+def _absent(stall: Stall, inside: set[int]) -> list[StuckThread]:
     """Main threads of the other processes, which are somewhere else. They may sleep and look in turns: that too is not moving."""
     everywhere = stall.still(strict=False)
     return [
@@ -103,7 +103,7 @@ def _serves(thread: ThreadStack) -> bool:
     return any(part in frame["file"] for frame in thread["frames"] for part in _SERVING)
 
 
-def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list[Still]) -> Found:
+def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent: list[StuckThread]) -> Found:
     folder = program_folder(journal)
     users = user_frames(still.thread)
     place = where(users[0], folder)
@@ -149,18 +149,22 @@ Placed = list[tuple[Member, Place]]
 
 def examine_workers(run_group: RunGroup) -> Verdict:
     placed = places_of(run_group)
-    inside = [(member, place) for member, place in placed if place.doing is Doing.COLLECTIVE]
+    inside = [(member, place) for member, place in placed if place.doing is Activity.COLLECTIVE]
     if not inside:
         single = [examine(member.journal) for member in run_group.members]
         unknown = next((verdict for verdict in single if isinstance(verdict, Unknown)), None)
         return unknown or Clear("no worker waits in a collective operation")
-    busy = [(m, p) for m, p in placed if p.doing in {Doing.WORKS, Doing.EVALUATES, Doing.TRAINS, Doing.STARTS, Doing.JOINS}]
+    busy = [
+        (m, p)
+        for m, p in placed
+        if p.doing in {Activity.WORKS, Activity.EVALUATES, Activity.TRAINS, Activity.STARTS, Activity.JOINS}
+    ]
     if busy:
         return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MAX_NAMED]))
-    unseen = [member for member, place in placed if place.doing is Doing.UNSEEN]
+    unseen = [member for member, place in placed if place.doing is Activity.UNSEEN]
     if unseen:
         return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
-    absent = [(member, place) for member, place in placed if place.doing in {Doing.STANDS, Doing.ENDED}]
+    absent = [(member, place) for member, place in placed if place.doing in {Activity.STANDS, Activity.ENDED}]
     if absent:
         return _absent_worker(run_group, inside, absent)
     if any(place.doing in GONE for _, place in placed):

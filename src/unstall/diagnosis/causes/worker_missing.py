@@ -30,10 +30,10 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.fatal_error import telling_line, user_line
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of, silent_s
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of, silent_s
 from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
@@ -79,7 +79,7 @@ def examine(journal: Journal) -> Verdict:
     return _from_stall(journal, stall, *waiting[0])
 
 
-def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Found:
+def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -> Found:
     folder = program_folder(journal)
     users = user_frames(still.thread)
     place = where(users[0], folder)
@@ -143,8 +143,8 @@ def _is_about_others(member: Member) -> bool:
 
 def _left(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     """Who failed or was killed by itself, while others wait for it or ended of that."""
-    held = [(m, p) for m, p in placed if p.waits or (p.doing is Doing.LEFT and _is_about_others(m))]
-    gone = [(m, p) for m, p in placed if p.doing is Doing.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
+    held = [(m, p) for m, p in placed if p.waits or (p.doing is Activity.LEFT and _is_about_others(m))]
+    gone = [(m, p) for m, p in placed if p.doing is Activity.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
     if not gone or not held:
         return None
     member, place = min(gone, key=lambda each: each[1].at)
@@ -176,18 +176,18 @@ def _fallen_silent(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> F
 
 
 def _not_come(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Verdict:
-    held = [(member, place) for member, place in placed if place.doing is Doing.JOINS]
+    held = [(member, place) for member, place in placed if place.doing is Activity.JOINS]
     if not held:
         return _of_each(run_group, "no worker waits for another to come")
     waited = max(member.journal.now - place.at for member, place in held)
     if waited < WAIT_S:
         return Clear(f"they have waited for each other for {waited:.0f} s only")
     sure = Certainty.CERTAIN if waited >= SURE_AFTER_S else Certainty.LIKELY
-    elsewhere = [(member, place) for member, place in placed if place.doing is Doing.STANDS]
+    elsewhere = [(member, place) for member, place in placed if place.doing is Activity.STANDS]
     if elsewhere:
         member, place = elsewhere[0]
         return _found_workers(run_group, [member], f"{_called(member)} has not come: it {place.words}", place, held, sure)
-    starting = [member for member, place in placed if place.doing not in {Doing.JOINS, *GONE}]
+    starting = [member for member, place in placed if place.doing not in {Activity.JOINS, *GONE}]
     if starting:
         return Clear(f"{named(starting)} is there, and on its way")
     if run_group.not_read:

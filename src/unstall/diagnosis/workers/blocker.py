@@ -45,21 +45,21 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Named:
+class Suspect:
     worker: int
     how: str  # stopped | stands still
     why: str  # what tells it apart from the others, in words
 
 
-def stopped(looks: Sequence[Look]) -> Named | None:
+def stopped(looks: Sequence[Look]) -> Suspect | None:
     """One that a signal has stopped: it shows at once, and nothing but a signal lets it go on."""
     for look in looks:
         if look.state in STOPPED_STATES:
-            return Named(look.worker, "stopped", "its process is stopped, by a signal or a debugger")
+            return Suspect(look.worker, "stopped", "its process is stopped, by a signal or a debugger")
     return None
 
 
-def held_up_by(looks: Sequence[Look]) -> Named | None:
+def held_up_by(looks: Sequence[Look]) -> Suspect | None:
     """The one that the others wait for, of workers that all stand still; None: nothing tells them apart. One that computes, or
     waits for a core, does not stand still: it may be compiling."""
     if len(looks) < 2 or any(look.is_busy for look in looks):
@@ -67,7 +67,7 @@ def held_up_by(looks: Sequence[Look]) -> Named | None:
     for is_odd, why in _SIGNS:
         odd = [look for look in looks if is_odd(look, looks)]
         if len(odd) == 1:
-            return Named(odd[0].worker, "stands still", why)
+            return Suspect(odd[0].worker, "stands still", why)
     return stopped(looks)
 
 

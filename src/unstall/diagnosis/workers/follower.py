@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unstall.base.errors import BucketError
-from unstall.diagnosis.workers.activity import Doing, place_of
+from unstall.diagnosis.workers.activity import Activity, place_of
 from unstall.diagnosis.workers.blocker import Blockage, Blocker, find_blockage
 from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import members_of
@@ -163,7 +163,7 @@ def confirm_blockage(blockage: Blockage, folder: Path) -> Blockage | None:
 def _stands(holder: Blocker, folder: Path) -> bool:
     seen = members_of(RunFolder(folder / holder.snapshot.run))
     doing = {place_of(member).doing for member in seen}
-    return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
+    return Activity.STANDS in doing or (Activity.UNSEEN in doing and holder.kind == "elsewhere")
 
 
 def find_run_groups(folder: Path) -> tuple[list[RunGroup], list[str]]:

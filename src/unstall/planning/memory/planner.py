@@ -13,7 +13,7 @@ from unstall import backends
 from unstall.backends import allocators
 from unstall.config.settings import Settings, changed
 from unstall.planning.memory import compiler
-from unstall.planning.memory.client import Asking, NotAnswered
+from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.devices import Device, here
 from unstall.planning.memory.fit_policy import Choice, choose
 from unstall.planning.memory.host import host_need
@@ -74,7 +74,7 @@ def plan(
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    with Asking(before) as asking:
+    with PlannerClient(before) as asking:
         best, *others = sources_for(backend, device)
         planner = _Planner(settings, classes, backend, device, best, asking)
         if is_quick and best.way != "estimated":
@@ -85,13 +85,13 @@ def plan(
         for source in others:
             try:
                 return planner.planned(finds_largest, largest_pixels)
-            except NotAnswered as error:
+            except PlannerError as error:
                 note = f"{source.note or 'the next best figures'}. Those {HOW[planner.source.way]} could not be had: {error}"
                 planner = replace(planner, source=replace(source, note=note))
         return planner.planned(finds_largest, largest_pixels)
 
 
-def step_need(settings: Settings, asking: Asking, device: Device | None = None, classes: int | None = None) -> Answer:
+def step_need(settings: Settings, asking: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
@@ -139,7 +139,7 @@ class _Planner:
     backend: str
     device: Device
     source: Source
-    asking: Asking
+    asking: PlannerClient
     must_fit: bool = True  # else what is needed is asked for, however much it is
 
     @property
@@ -202,7 +202,7 @@ class _Planner:
             return on_the_line(settings, ask)
         try:
             return itself(settings, ask)
-        except NotAnswered:
+        except PlannerError:
             answer = on_the_line(settings, ask)
             return answer if answer.room > self.limit else replace(answer, need=answer.need + self.limit)
 

@@ -25,7 +25,7 @@ _KEY = "data met"
 _NOT_DATA = (".py", ".pyc", ".so", ".log", ".keras", ".weights.h5", ".ckpt", ".index")
 
 
-class DataSeen:
+class DataFileWatch:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._looks = 0
@@ -48,9 +48,9 @@ class DataSeen:
 
 
 def meet(probe: Probe, value: Any, how: str) -> None:
-    seen: Optional[DataSeen] = probe.extras.get(_KEY)
+    seen: Optional[DataFileWatch] = probe.extras.get(_KEY)
     if seen is None:
-        seen = probe.extras[_KEY] = DataSeen(probe)
+        seen = probe.extras[_KEY] = DataFileWatch(probe)
     probe.shield.call("data met", seen.meet, value, how)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_workers
 from unstall.diagnosis.verdict import Effect
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
 from unstall.diagnosis.workers.blocker import Blockage, Blocker
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
@@ -73,7 +73,7 @@ def _own(member: Member) -> dict[str, Any] | None:
 def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:
     effects = {finding.found.effect for finding in diagnosis.findings}
     doing = {place.doing for _, place in placed}
-    if doing == {Doing.ENDED}:
+    if doing == {Activity.ENDED}:
         return "done"
     if doing <= GONE:
         return "failed"
@@ -81,4 +81,4 @@ def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:
         return "stuck"
     if Effect.SLOWS in effects:
         return "slow"
-    return "training" if Doing.TRAINS in doing else "running"
+    return "training" if Activity.TRAINS in doing else "running"

@@ -25,7 +25,7 @@ from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as text
-from unstall.supervisor.launch import Launched, with_python
+from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.report_writer import keep_record, since_last_good, told_exactly, write_report
 from unstall.supervisor.run.confirm import confirm
@@ -62,7 +62,9 @@ def supervise(command: Sequence[str], wishes: RunOptions) -> int:
     return launched.end_as_it_ended()
 
 
-def _watch_to_the_end(launched: Launched, watch: Watch, teller: Printer, run: run_folder.RunFolder, wishes: RunOptions) -> None:
+def _watch_to_the_end(
+    launched: LaunchedProgram, watch: Watch, teller: Printer, run: run_folder.RunFolder, wishes: RunOptions
+) -> None:
     while launched.wait(TICK_S) is None:
         watch.note(*launched.new_signals())
         diagnosis = watch.tick()
@@ -92,10 +94,10 @@ def start(
     mask: Iterable[int] | None = None,
     prints_on_stderr: bool = False,
     variables: Mapping[str, str] | None = None,
-) -> tuple[Launched, Watch]:
+) -> tuple[LaunchedProgram, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = Launched(command, run, mask, prints_on_stderr, variables)
+    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(
         RunStarted(at=began, mode=mode, command=masked_command(command), folder=folder, pid=launched.pid, version=version)

@@ -77,7 +77,7 @@ class WorkerState:
 
 
 @dataclass(frozen=True)
-class NoHelp:
+class NoRemedy:
     """Why nothing more is done; `asks` is a plan that only a person may choose."""
 
     why: str
@@ -237,21 +237,21 @@ def _number(value: float | None) -> str:
 # --- what is done about it ---
 
 
-def treat(fault: Fault) -> Plan | NoHelp:
+def treat(fault: Fault) -> Plan | NoRemedy:
     """The first remedy whose turn it is that can help, within the number of repairs that the run may have."""
     most = fault.settings.most_repairs
     made = sum(plan.attempt > 0 for plan in fault.plans)
     if made >= most:
-        return NoHelp(f"{made} repairs have been made, and most_repairs is {most}" if most else "repairs are switched off")
+        return NoRemedy(f"{made} repairs have been made, and most_repairs is {most}" if most else "repairs are switched off")
     for module in remedies.remedies_for(fault.kind):
         plan: Plan | None = module.plan(fault)
         if plan is not None and module.SAFETY is Safety.AUTO:
             return plan
         if plan is not None:
-            return NoHelp(plan.why, asks=plan)
+            return NoRemedy(plan.why, asks=plan)
     times = fault.times_at_this_place()
     tried = f": it came at the same place {times + 1} times" if times else ""
-    return NoHelp(f"no remedy is left{tried}")
+    return NoRemedy(f"no remedy is left{tried}")
 
 
 def made_in_vain(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:

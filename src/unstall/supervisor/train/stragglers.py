@@ -28,7 +28,7 @@ QUICKER = 0.8  # of the length that steps had, so long at most they take again w
 
 
 @dataclass(frozen=True)
-class Slow:
+class SlowWorker:
     bed: WorkerMonitor
     found: Found
     told_at: float
@@ -38,7 +38,7 @@ class Slow:
         return float(self.found.details["step_s"])
 
 
-class Slowness:
+class SlownessMonitor:
     """What is known of it, over the life of these workers."""
 
     def __init__(self, beds: Sequence[WorkerMonitor]) -> None:
@@ -46,9 +46,9 @@ class Slowness:
         self._looked_at = 0.0  # monotonic, as all times here
         self._close_since: float | None = None
         self._named: list[int] = []  # by the newest looks, one after the other
-        self.slow: Slow | None = None  # that was told
+        self.slow: SlowWorker | None = None  # that was told
 
-    def look(self) -> Slow | None:
+    def look(self) -> SlowWorker | None:
         """One that is to be told now. When it has caught up, `slow` is None again."""
         now = time.monotonic()
         every_s = LOOK_EVERY_S if self._close_since is None else LOOK_CLOSELY_EVERY_S
@@ -64,7 +64,7 @@ class Slowness:
         self._named = [] if worker is None else [*self._named[-STEADY:], worker]
         if not isinstance(verdict, Found) or len(self._named) < STEADY or len(set(self._named[-STEADY:])) > 1:
             return None
-        self.slow = Slow(next(bed for bed in self._beds if bed.who.worker == worker), verdict, now)
+        self.slow = SlowWorker(next(bed for bed in self._beds if bed.who.worker == worker), verdict, now)
         return self.slow
 
     def _look_closely(self, now: float) -> None:
@@ -75,7 +75,7 @@ class Slowness:
         for bed in self._beds:
             bed.watch.is_suspected = is_new and self.slow is None
 
-    def _has_caught_up(self, slow: Slow) -> bool:
+    def _has_caught_up(self, slow: SlowWorker) -> bool:
         """By the length of steps, which is why it was told; a rule that falls silent shows nothing."""
         groups = settled_groups(slow.bed.watch.journal)[-STEADY:]
         return len(groups) == STEADY and all(length_of(group) <= QUICKER * slow.step_s for group in groups)
@@ -96,7 +96,7 @@ HOW = "is silent"
 
 
 @dataclass(frozen=True)
-class Heard:
+class SilenceReport:
     """What is new."""
 
     silent: dict[int, str]  # number of a worker: in a sentence
@@ -105,13 +105,13 @@ class Heard:
     of: int = 1
 
 
-class Silence:
+class SilenceMonitor:
     def __init__(self, ours: set[int]) -> None:
         self._ours = ours
         self._silent: set[int] = set()  # that was said of
         self._until = 0.0  # wall clock: up to what was told
 
-    def look(self, journal: Journal) -> Heard | None:
+    def look(self, journal: Journal) -> SilenceReport | None:
         """What is to be said now, if anything."""
         told = journal.last(OthersMissed)
         if told is None or told.at <= self._until:
@@ -121,7 +121,7 @@ class Silence:
         fresh = {worker: _sentence(worker, host, told) for worker, host in named.items() if worker not in self._silent}
         again = tuple(sorted(self._silent - set(named) - set(told.gone)))
         self._silent = set(named)
-        return Heard(fresh, again, told.seconds, told.of) if fresh or again else None
+        return SilenceReport(fresh, again, told.seconds, told.of) if fresh or again else None
 
 
 def _sentence(worker: int, host: str, told: OthersMissed) -> str:

@@ -25,18 +25,18 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import fitting_divisor
 from unstall.report import json as json_report
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, checkpoints
-from unstall.supervisor.train.fault import NoHelp, WorkerState, fault_of, made_in_vain, treat
-from unstall.supervisor.train.preemption import Notice
-from unstall.supervisor.train.setup import KeptFolder
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, treat
+from unstall.supervisor.train.preemption import PreemptionListener
+from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
 from unstall.supervisor.train.worker_monitor import WorkerMonitor
 from unstall.supervisor.upload_process import kept_in_bucket
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do
@@ -73,7 +73,7 @@ def _trained(course: TrainingRun) -> int:
 
 
 @dataclass(frozen=True)
-class Pending:
+class PendingPlan:
     """A plan whose effect has not been seen yet."""
 
     made: PlanMade
@@ -90,15 +90,15 @@ class TrainingRun:
         self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
         self.settings = settings
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
-        self.pending: list[Pending] = []
+        self.pending: list[PendingPlan] = []
         self.verified: set[int] = set()
         self._is_guest = False
         self.teller = Printer(own, wishes)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
-        self.notice = Notice()
+        self.notice = PreemptionListener()
         self._machine = batch_size_cache.machine()
-        self._folder = KeptFolder(run)
+        self._folder = PreservedFolder(run)
 
     # --- the workers ---
 
@@ -109,7 +109,7 @@ class TrainingRun:
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
-    def _start(self, who: Membership, writer: JournalWriter) -> WorkerMonitor:
+    def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
         own = self.run.of_worker(who.worker)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
@@ -119,7 +119,7 @@ class TrainingRun:
         teller = self.teller if writer is self._writer else Printer(own, replace(self._wishes, quiet=True, json_target=None))
         return WorkerMonitor(self, launched, watch, who, teller)
 
-    def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
+    def _writer_of(self, who: ProcessEnv, lead: ProcessEnv) -> JournalWriter:
         if who.worker == lead.worker:
             return self._writer
         own = self.run.of_worker(who.worker)
@@ -141,7 +141,7 @@ class TrainingRun:
         if fault is None:
             return False
         chosen = treat(fault)
-        if isinstance(chosen, NoHelp):
+        if isinstance(chosen, NoRemedy):
             self._give_up(ward.lead, fault, chosen)
             return False
         vain = made_in_vain(fault, chosen, frozenset(self.verified))
@@ -174,11 +174,11 @@ class TrainingRun:
             from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
         )  # fmt: skip
         self.plans.append(made)
-        self.pending.append(Pending(made, plan.verify))
+        self.pending.append(PendingPlan(made, plan.verify))
         bedside.watch.note(made)
         bedside.tell_repair()
 
-    def _give_up(self, bedside: WorkerMonitor, fault: Fault, no_help: NoHelp) -> None:
+    def _give_up(self, bedside: WorkerMonitor, fault: Fault, no_help: NoRemedy) -> None:
         advice = ""
         if no_help.asks is not None:
             options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
@@ -259,7 +259,7 @@ class TrainingRun:
 
     def end_is_wanted(self, ward: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
-        return ward.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
+        return ward.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.came is not None
 
     def end(self, ward: WorkerGroup) -> int:
         ended = ward.blamed.launched.ended

@@ -18,7 +18,7 @@ from unstall.base import exit_codes
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
 from unstall.diagnosis.workers import blocker
-from unstall.diagnosis.workers.blocker import End, Look, Named
+from unstall.diagnosis.workers.blocker import End, Look, Suspect
 from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
 from unstall.journal.stack_frames import main_thread, python_frames
 from unstall.remedies.plan import Fault, Kind
@@ -26,7 +26,7 @@ from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck, without_others
 from unstall.supervisor.train.restart_triggers import MIN_BUSY_STALL_S
-from unstall.supervisor.train.stragglers import Silence, Slow, Slowness
+from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, WorkerMonitor
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.ST
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedWorker:
     """One that was found stopped."""
 
     worker: int
@@ -56,11 +56,11 @@ class WorkerGroup:
         self._course, self.beds = course, list(beds)
         self.lead = self.beds[0]
         self.stopped_for: Fault | None = None
-        self._named: Named | None = None
-        self._stopped: Stopped | None = None
+        self._named: Suspect | None = None
+        self._stopped: StoppedWorker | None = None
         self._first_end: float | None = None  # monotonic
-        self._slowness = Slowness(self.beds)
-        self._silence = Silence({bed.who.worker for bed in self.beds})
+        self._slowness = SlownessMonitor(self.beds)
+        self._silence = SilenceMonitor({bed.who.worker for bed in self.beds})
         if not self.is_alone:
             for bed in self.beds:
                 bed.waits_for_others = self._waits_for_others
@@ -168,14 +168,14 @@ class WorkerGroup:
         if is_sure:
             self._stop_all(bed, silent_s)
 
-    def _is_stopped_for_good(self, named: Named | None) -> bool:
+    def _is_stopped_for_good(self, named: Suspect | None) -> bool:
         """It has not run at all for a while: one that is stopped again and again may be found so each time, and is only slow."""
         if named is None:
             self._stopped = None
             return False
         used_s = _cpu_s(self._bed(named.worker).launched.pid)
         if self._stopped is None or (self._stopped.worker, self._stopped.used_s) != (named.worker, used_s):
-            self._stopped = Stopped(named.worker, used_s, time.monotonic())
+            self._stopped = StoppedWorker(named.worker, used_s, time.monotonic())
         return time.monotonic() - self._stopped.since >= STOPPED_S
 
     def _end_with_one_that_was_stopped(self) -> None:
@@ -250,7 +250,7 @@ class WorkerGroup:
             who, seconds = before.bed.who, time.monotonic() - before.told_at
             self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
 
-    def _tell_slow(self, slow: Slow) -> None:
+    def _tell_slow(self, slow: SlowWorker) -> None:
         slow.bed.watch.sample_now()
         found = slow.found
         claims = [each.claim for each in found.evidence]

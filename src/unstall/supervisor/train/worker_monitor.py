@@ -17,11 +17,11 @@ from unstall.journal.events import (
     TrainingEnded,
 )
 from unstall.remedies.plan import Fault, Plan, step_reached
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.train import restart_triggers
 from unstall.supervisor.train.fault import stuck, treat
 from unstall.supervisor.watch import Watch
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 if TYPE_CHECKING:
     from unstall.supervisor.run.program import Printer
@@ -34,7 +34,7 @@ UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
 
 class WorkerMonitor:
-    def __init__(self, course: TrainingRun, launched: Launched, watch: Watch, who: Membership, teller: Printer) -> None:
+    def __init__(self, course: TrainingRun, launched: LaunchedProgram, watch: Watch, who: ProcessEnv, teller: Printer) -> None:
         """`teller`: what is said of one of several workers goes into its own story alone."""
         self.who, self._teller, self._is_lead = who, teller, teller is course.teller
         self.launched = launched

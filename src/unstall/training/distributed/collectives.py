@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from unstall.training.distributed.heartbeat import Lifeline
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.heartbeat import Heartbeat
+from unstall.training.distributed.process_env import ProcessEnv
 
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
 FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
@@ -35,13 +35,13 @@ class OthersLeft(Exception):
     """Another worker was asked to end, and has said so: there is no use in waiting for it."""
 
 
-class Company:
+class Collectives:
     def __init__(
         self,
-        who: Membership,
+        who: ProcessEnv,
         channel: Channel | None = None,
         alive: Callable[[], None] = lambda: None,
-        lifeline: Lifeline | None = None,
+        lifeline: Heartbeat | None = None,
     ) -> None:
         """`alive` is called again and again while others are waited for; what it raises ends the waiting."""
         self.who, self.lifeline = who, lifeline

@@ -8,10 +8,10 @@ from functools import partial
 
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet
-from unstall.training.distributed.collectives import Company
-from unstall.training.evaluate.detections import Detected
+from unstall.training.distributed.collectives import Collectives
+from unstall.training.evaluate.detections import DataSetDetections
 from unstall.training.evaluate.evaluation import detected, judged
-from unstall.training.evaluate.inference import Detecting
+from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.evaluate.pictures import pictures
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData
@@ -25,18 +25,18 @@ PICTURES_EACH_EPOCH = 3  # for TensorBoard
 Figures = dict[str, float | None]
 
 
-class Scoring:
+class ValidationScorer:
     def __init__(
         self,
         settings: Settings,
         backend: str,
         lessons: TrainValData,
-        detecting: Detecting,
+        detecting: InferenceModel,
         results: Results,
         board: Board | None,
         line: TrainingLine,
         interruption: Interruption,
-        company: Company,
+        company: Collectives,
     ) -> None:
         self._company = company
         self._settings, self._backend, self._lessons, self._detecting = settings, backend, lessons, detecting
@@ -57,22 +57,22 @@ class Scoring:
             figures: Figures = self._company.from_first(partial(self._judged, at, data, self._found(data)))
         return figures
 
-    def _found(self, data: DataSet) -> Detected | None:
+    def _found(self, data: DataSet) -> DataSetDetections | None:
         """What all workers have found, each in its part of the images; None but for the first."""
         who = self._company.who
         part = replace(data, examples=data.examples[who.worker :: who.workers])
         self._line.works("detecting", 0, len(part.examples))
-        progress = Validating(self._line, self._interruption, self._batch_size)
-        own = detected(self._detecting, part, self._batch_size, progress) if part.examples else Detected({}, {})
+        progress = ValidationProgress(self._line, self._interruption, self._batch_size)
+        own = detected(self._detecting, part, self._batch_size, progress) if part.examples else DataSetDetections({}, {})
         if self._company.is_alone:
             return own
         parts = self._company.at_first(own.packed())
-        return None if parts is None else Detected.of_parts(parts)
+        return None if parts is None else DataSetDetections.of_parts(parts)
 
-    def _judged(self, at: Position, data: DataSet, found: Detected | None) -> Figures:
+    def _judged(self, at: Position, data: DataSet, found: DataSetDetections | None) -> Figures:
         assert found is not None
         classes = self._lessons.classes
-        progress = Validating(self._line, self._interruption, self._batch_size)
+        progress = ValidationProgress(self._line, self._interruption, self._batch_size)
         evaluation = judged(self._detecting.detector, data, classes, found, progress).as_plain()
         if self._board is not None:
             for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
@@ -93,7 +93,7 @@ class Scoring:
             self._results.keep_pictures(made)
 
 
-class Validating:
+class ValidationProgress:
     """Told how far the scoring is: shown, journalled batch by batch, and ended where somebody asks for it."""
 
     def __init__(self, line: TrainingLine, interruption: Interruption, batch_size: int) -> None:

@@ -37,7 +37,7 @@ class TrainValData:
         return self.train.classes
 
 
-def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
+def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
         data = shapes(settings.shapes, image_px, aside, progress)

@@ -22,14 +22,14 @@ from unstall.journal.events import TrainingBegan
 from unstall.journal.run_folder import RunFolder
 from unstall.training.checkpoint import resume
 from unstall.training.checkpoint.integrity import AllDamaged, refusal
-from unstall.training.checkpoint.store import Checkpoints, Rhythm, Saved
-from unstall.training.distributed.collectives import Company
-from unstall.training.evaluate.inference import Detecting
-from unstall.training.evaluate.validation import Scoring
+from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
+from unstall.training.distributed.collectives import Collectives
+from unstall.training.evaluate.inference import InferenceModel
+from unstall.training.evaluate.validation import ValidationScorer
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import builders, instrumentation
-from unstall.training.loop.datasets import TrainValData, fingerprint_of, lessons
+from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
 from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
@@ -54,24 +54,24 @@ class TrainingContext:
     at: Position
     judge: LossMonitor
     checkpoints: Checkpoints
-    rhythm: Rhythm
+    rhythm: CheckpointInterval
     results: Results
-    scoring: Scoring
+    scoring: ValidationScorer
     board: Board | None
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
-    company: Company  # the other workers, if there are any
+    company: Collectives  # the other workers, if there are any
     doing: str = "first_step"  # first_step | train | validate | save
 
 
-def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> TrainingContext:
+def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Collectives) -> TrainingContext:
     """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
     from it: the others need not even have it."""
     checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
     saved, position = _newest(run, checkpoints, company)
     needed = None if position is None else position["needed_by_weights"]
     with shown_progress() if company.is_first else nullcontext() as progress:
-        learned = lessons(settings, builders.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
+        learned = load_datasets(settings, builders.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
     refuse_other_data(company, learned)
     if position is not None:
         changed = resume.refuse_other_classes(position, learned)
@@ -91,7 +91,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     updates = Updates(board.scalars if board is not None else None) if company.is_first else None
     own = run.of_worker(company.who.worker)
     judge = LossMonitor(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
-    rhythm = Rhythm(settings.checkpoint_every_s, settings.checkpoint_every_steps)
+    rhythm = CheckpointInterval(settings.checkpoint_every_s, settings.checkpoint_every_steps)
     if position is not None:
         judge.restore(position["judged"])
         rhythm.began(at.step)
@@ -99,7 +99,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
         board.table(at.step, "settings", as_plain(settings))
     results = Results(run, settings, detector, learned, line.say, is_kept=company.is_first)
     backend = running_backend() or ""
-    scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
+    scoring = ValidationScorer(settings, backend, learned, InferenceModel(detector), results, board, line, interruption, company)
     begun = TrainingContext(
         run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
         line, builders.needed_by_weights(settings) if needed is None else needed, company,
@@ -108,7 +108,9 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, compan
     return begun
 
 
-def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple[Saved | None, dict[str, Any] | None]:
+def _newest(
+    run: RunFolder, checkpoints: Checkpoints, company: Collectives
+) -> tuple[LoadedCheckpoint | None, dict[str, Any] | None]:
     """The checkpoint, which only the first worker has, and its position. Where all are damaged, every worker is told so."""
     saved, refused = None, ""
     if company.is_first:
@@ -122,7 +124,7 @@ def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple
     return saved, told["position"]
 
 
-def refuse_other_data(company: Company, learned: TrainValData) -> None:
+def refuse_other_data(company: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     apart = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
@@ -139,7 +141,7 @@ def _nobody(text: str) -> None:
     """Hears it: the first worker says the same."""
 
 
-def _say_what_begins(begun: TrainingContext, saved: Saved | None) -> None:
+def _say_what_begins(begun: TrainingContext, saved: LoadedCheckpoint | None) -> None:
     settings, learned, at = begun.settings, begun.lessons, begun.at
     where = devices.device()
     tell(
@@ -171,7 +173,7 @@ def _say_what_begins(begun: TrainingContext, saved: Saved | None) -> None:
         _say_where_it_goes_on(settings, at, saved)
 
 
-def _say_where_it_goes_on(settings: Settings, at: Position, saved: Saved) -> None:
+def _say_where_it_goes_on(settings: Settings, at: Position, saved: LoadedCheckpoint) -> None:
     is_epoch_done = at.step_in_epoch == at.steps_per_epoch
     done = at.epoch + is_epoch_done
     place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"

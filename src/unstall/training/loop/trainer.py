@@ -20,10 +20,10 @@ from unstall.training.checkpoint import files, resume
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
 from unstall.training.evaluate.validation import Figures
-from unstall.training.health.loss_monitor import Stopped
+from unstall.training.health.loss_monitor import TrainingStopped
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
-from unstall.training.loop.position import Scored
+from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, versions
 from unstall.training.step.keras_fit import fed
 
@@ -53,7 +53,7 @@ class Trainer:
             return NOT_KEPT if self.begun.results.not_kept else DONE
         except Interrupted:
             return INTERRUPTED
-        except Stopped as stopped:
+        except TrainingStopped as stopped:
             if stopped.ending is DIVERGED and self.company.is_first:
                 self.checkpoints.wait()
                 self.checkpoints.withdraw_from(stopped.since_step)
@@ -194,7 +194,7 @@ class Trainer:
         """The epoch that the checkpoint ends may have been scored before the run was ended."""
         results = self.begun.results
         before = self.company.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
-        scored = Scored(**before) if before else None
+        scored = EpochScore(**before) if before else None
         if scored is not None and (scored.figures or not self.begun.scoring.is_due(self.at)):
             self.at.end_epoch(scored.figures, scored.seconds)
             results.keep_history(self.at.history)
@@ -206,7 +206,7 @@ class Trainer:
             if self.begun.scoring.is_due(at):
                 figures = self.begun.scoring.score(at)
             self.begun.results.keep_last()
-        scored = Scored(figures, time.monotonic() - began)
+        scored = EpochScore(figures, time.monotonic() - began)
         self.begun.results.keep_scored(at, scored)
         self.tell_epoch(scored)
 
@@ -221,7 +221,7 @@ class Trainer:
         if not self.company.is_alone and any(self.company.all_say(self.interruption.is_asked)):
             raise Interrupted
 
-    def tell_epoch(self, scored: Scored) -> None:
+    def tell_epoch(self, scored: EpochScore) -> None:
         epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
         row = self.at.end_epoch(figures, seconds)
         numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}

@@ -30,9 +30,9 @@ from unstall.probe import startup as probing
 from unstall.probe.core import probe
 from unstall.training.distributed import backend as meeting
 from unstall.training.distributed import process_env
-from unstall.training.distributed.collectives import Company, OthersLeft
-from unstall.training.distributed.heartbeat import News
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.collectives import Collectives, OthersLeft
+from unstall.training.distributed.heartbeat import LostWorkers
+from unstall.training.distributed.process_env import ProcessEnv
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.distributed.startup import joined
 from unstall.training.loop import instrumentation
@@ -86,9 +86,9 @@ def _failures() -> tuple[type[BaseException], ...]:
 
 
 class Worker:
-    def __init__(self, run: RunFolder, who: Membership) -> None:
+    def __init__(self, run: RunFolder, who: ProcessEnv) -> None:
         self.run, self.who = run, who
-        self.company = Company(who)
+        self.company = Collectives(who)
         self.interruption = Interruption()
         self.begun: TrainingContext | None = None
 
@@ -164,7 +164,7 @@ class Worker:
     def _without_others(self, error: BaseException) -> ExitCode:
         step = 0 if self.begun is None else self.begun.at.step
         lifeline = self.company.lifeline
-        news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else News()
+        news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else LostWorkers()
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
         event = OthersLost(
             at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),

@@ -33,12 +33,12 @@ MAX_APART = 0.1
 NEARLY_NOTHING = 1e-3  # of the largest
 
 
-class Replayed:
+class GraphReplay:
     def __init__(self, function: Callable[..., Tensors]) -> None:
         self._function = function
         self._calls = 0
         self._traced: fx.GraphModule | None = None
-        self._recorded: Recorded | None = None
+        self._recorded: RecordedGraph | None = None
         self._cannot = False
 
     def __call__(self, *tensors: torch.Tensor) -> Tensors:
@@ -56,7 +56,7 @@ class Replayed:
             expected = [each.clone() for each in self._function(*tensors)]
             if self._traced is None:
                 self._traced = traced(self._function, tensors)
-            recorded = Recorded(self._traced, tensors)
+            recorded = RecordedGraph(self._traced, tensors)
             alike = same_bits if torch.are_deterministic_algorithms_enabled() else agree
             # Twice: what is left behind by one run must not be found by the next.
             if not all(alike(recorded(*tensors), expected) for _ in range(2)):
@@ -122,7 +122,7 @@ def _is_constant(node: fx.Node) -> bool:
     return node.op == "call_function" and is_made_elsewhere and not by_chance
 
 
-class Recorded:
+class RecordedGraph:
     """Stretches of a traced function, and between them what waits for the card."""
 
     def __init__(self, graph: fx.GraphModule, tensors: Tensors) -> None:

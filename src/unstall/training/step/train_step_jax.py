@@ -13,7 +13,7 @@ import numpy as np
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.optimizer import scale_of
-from unstall.training.step.program import Computed, Counts, Program
+from unstall.training.step.program import Counts, Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.train_step import Arrays
@@ -42,7 +42,7 @@ def in_order_of_weights(gradients: Any) -> Any:
     return jax.tree.map(lambda each: with_layout_constraint(each, Layout(tuple(range(each.ndim)))), gradients)
 
 
-class JaxStepping:
+class JaxTrainStep:
     is_alone = True  # no other process computes a part of the batch
 
     def __init__(self, program: Program, state: Arrays) -> None:
@@ -190,15 +190,15 @@ class JaxStepping:
 
     def _finish(self, state: State, sums: Sums, statistics: State, rate: jax.Array) -> tuple[State, jax.Array]:
         sums, statistics = self._together(sums, statistics)
-        return self.program.updated(state, sums.gradients, Computed(sums.losses, statistics), rate)
+        return self.program.updated(state, sums.gradients, StepResult(sums.losses, statistics), rate)
 
     def _differentiated(
         self, state: State, fixed: State, statistics: State, part: State, draw: Draw, counts: Counts
-    ) -> tuple[Computed, State]:
+    ) -> tuple[StepResult, State]:
         program = self.program
         values = {**self._values(state, fixed), **statistics}
 
-        def losses(weights: State) -> tuple[jax.Array, Computed]:
+        def losses(weights: State) -> tuple[jax.Array, StepResult]:
             return program.losses({**values, **weights}, part, draw, counts, scale_of(state, program.rules))
 
         weights = {name: values[name] for name in program.trained}

@@ -17,7 +17,7 @@ import keras
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from unstall.training.step.train_step_jax import JaxStepping, State, Sums
+from unstall.training.step.train_step_jax import JaxTrainStep, State, Sums
 
 if TYPE_CHECKING:
     from unstall.training.step.program import Program
@@ -28,7 +28,7 @@ EVERYWHERE, BY_WORKER = PartitionSpec(), PartitionSpec(AXIS)
 WISHES = 2  # that can go with a step
 
 
-class SharedJaxStepping(JaxStepping):
+class DistributedJaxTrainStep(JaxTrainStep):
     is_alone = False
 
     def __init__(self, program: Program, state: Arrays) -> None:

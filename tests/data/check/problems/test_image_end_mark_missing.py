@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.data.check.datasets import found, photo, seen
-from unstall.data.check.fixes import Mending
+from unstall.data.check.fixes import Fix
 from unstall.data.check.problems import image_cmyk, image_end_mark_missing
 
 
@@ -37,7 +37,7 @@ def test_another_defect_of_such_an_image_is_mended_too(tmp_path: Path) -> None:
     assert _decodes(mending)
 
 
-def _decodes(mending: Mending) -> bool:
+def _decodes(mending: Fix) -> bool:
     assert mending.image is not None
     Image.open(io.BytesIO(mending.image)).load()
     return True

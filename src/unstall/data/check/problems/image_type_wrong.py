@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
@@ -44,7 +44,7 @@ _ENDINGS = {
 _KIND_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings}
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     found = []
     for row, facts in checked.images.items():
         source = checked.data.examples[row].image
@@ -58,11 +58,11 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
         name = str(PurePosixPath(finding.example).with_suffix(_ENDINGS[checked.images[row].kind][0]))
         if name not in checked.rows:
-            result.append(Mending(finding, f"the image is named '{name}', as its bytes are", row, name=name))
+            result.append(Fix(finding, f"the image is named '{name}', as its bytes are", row, name=name))
     return result

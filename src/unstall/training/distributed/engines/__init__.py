@@ -21,7 +21,7 @@ from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import process_env
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 LOCAL = "local"
 
@@ -42,7 +42,7 @@ def recognised(environ: Mapping[str, str]) -> str:
     return next((name for name in others if engine_module(name).recognise(environ)), LOCAL)
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def memberships(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if process_env.is_given(environ):
         found = [process_env.of(environ)]
