@@ -222,15 +222,15 @@ def show(rows: list[dict[str, Any]]) -> None:
     console.print(summary(rows))
 
 
-def chosen(wishes: argparse.Namespace) -> list[Specimen]:
+def chosen(arguments: argparse.Namespace) -> list[Specimen]:
     specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and several_workers.can_run(specimen)]
-    if wishes.names:
-        specimens = [specimen for specimen in specimens if specimen.name in wishes.names or specimen.cause in wishes.names]
-    if wishes.sick or wishes.attach:
+    if arguments.names:
+        specimens = [specimen for specimen in specimens if specimen.name in arguments.names or specimen.cause in arguments.names]
+    if arguments.sick or arguments.attach:
         specimens = [specimen for specimen in specimens if specimen.is_sick]
-    if wishes.healthy:
+    if arguments.healthy:
         specimens = [specimen for specimen in specimens if not specimen.is_sick]
-    if wishes.attach:
+    if arguments.attach:
         specimens = [specimen for specimen in specimens if specimen.ends == "hangs" and specimen.shape == "run"]
         specimens = [specimen for specimen in specimens if specimen.workers == 1]
     return specimens
@@ -245,11 +245,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder for the journals of the runs that were told wrongly")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default="benchmarks/results/diagnosis.json")
-    wishes = parser.parse_args()
-    specimens = chosen(wishes)
-    one = attach_one if wishes.attach else functools.partial(run_one, keep=wishes.keep)
+    arguments = parser.parse_args()
+    specimens = chosen(arguments)
+    one = attach_one if arguments.attach else functools.partial(run_one, keep=arguments.keep)
     rows: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(wishes.jobs) as pool:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
         for number, row in enumerate(pool.map(one, specimens), 1):
             rows.append(row)
             verdict = ", ".join(row["named"]) or "nothing"
@@ -259,7 +259,7 @@ def main() -> None:
                 file=sys.stderr,
                 flush=True,
             )
-            written.write(wishes.out, {"summary": summary(rows), "rows": rows})
+            written.write(arguments.out, {"summary": summary(rows), "rows": rows})
     show(rows)
 
 

@@ -150,13 +150,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/scale.json"))
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
-    for size in wishes.sizes:
-        for kind in wishes.kinds:
-            rows.append(measure(size, kind, wishes.seconds, wishes.writers, wishes.rates))
+    for size in arguments.sizes:
+        for kind in arguments.kinds:
+            rows.append(measure(size, kind, arguments.seconds, arguments.writers, arguments.rates))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-            written.write(wishes.out, {"cores": os.cpu_count(), "rows": rows})
+            written.write(arguments.out, {"cores": os.cpu_count(), "rows": rows})
     show(rows)
 
 

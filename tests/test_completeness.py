@@ -184,11 +184,13 @@ def test_a_problem_is_named_by_the_fault(name: str) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_examines_what_was_checked(name: str) -> None:
     module = problem_module(name)
-    examine, mend = getattr(module, "examine", None), getattr(module, "mend", None)
+    examine, propose_fixes = getattr(module, "examine", None), getattr(module, "propose_fixes", None)
     assert callable(examine), f"src/unstall/data/check/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
     assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
-    if mend is not None:
-        assert list(inspect.signature(mend).parameters) == ["checked", "found"], f"{name}: mend takes (checked, found)."
+    if propose_fixes is not None:
+        assert list(inspect.signature(propose_fixes).parameters) == ["checked", "found"], (
+            f"{name}: propose_fixes takes (checked, found)."
+        )
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -12,7 +12,7 @@ TOKEN = "a-token-of-enough-letters"
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8750", "127.0.0.1:8750", "127.0.0.1:9", "[::1]:8750", "127.8.8.8"])
 def test_names_of_this_machine_are_answered(host: str) -> None:
-    assert AccessControl(None).answer({"Host": host}, None) is AccessDecision.COME_IN
+    assert AccessControl(None).answer({"Host": host}, None) is AccessDecision.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ def test_a_name_that_strangers_may_own_is_not(host: str) -> None:
 
 
 def test_the_token_may_be_in_the_address_the_header_or_the_cookie() -> None:
-    door = AccessControl(TOKEN, "board")
-    assert door.answer({"Host": "any.example"}, TOKEN) is AccessDecision.KEEP_TOKEN
-    assert door.answer({"Authorization": f"Bearer {TOKEN}"}, None) is AccessDecision.COME_IN
-    assert door.answer({"Cookie": f"other=1; board={TOKEN}"}, None) is AccessDecision.COME_IN
-    assert TOKEN in door.set_cookie() and "HttpOnly" in door.set_cookie()
+    access = AccessControl(TOKEN, "board")
+    assert access.answer({"Host": "any.example"}, TOKEN) is AccessDecision.KEEP_TOKEN
+    assert access.answer({"Authorization": f"Bearer {TOKEN}"}, None) is AccessDecision.ALLOW
+    assert access.answer({"Cookie": f"other=1; board={TOKEN}"}, None) is AccessDecision.ALLOW
+    assert TOKEN in access.set_cookie() and "HttpOnly" in access.set_cookie()
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ GIB = 2**30
 ROOM = Room(4 * GIB, 16 * GIB, "the machine's memory")
 
 
-def looks(rhythm: SamplingInterval, until_s: int, calm_from_s: float = 1e9) -> list[int]:
-    return [now for now in range(until_s) if rhythm.is_due(float(now), float(now), now >= calm_from_s)]
+def looks(interval: SamplingInterval, until_s: int, calm_from_s: float = 1e9) -> list[int]:
+    return [now for now in range(until_s) if interval.is_due(float(now), float(now), now >= calm_from_s)]
 
 
 def test_often_at_first_then_more_seldom_then_seldom() -> None:
@@ -89,17 +89,17 @@ def test_often_at_first_then_more_seldom_then_seldom() -> None:
 
 
 def test_what_was_put_off_is_due_when_the_run_is_calm_no_longer() -> None:
-    rhythm = SamplingInterval(1.0, 3.0, 15.0)
-    assert rhythm.is_due(1000.0, 1000.0, is_calm=True)
-    assert not rhythm.is_due(1004.0, 1004.0, is_calm=True)
-    assert rhythm.is_due(1004.0, 1004.0, is_calm=False)
+    interval = SamplingInterval(1.0, 3.0, 15.0)
+    assert interval.is_due(1000.0, 1000.0, is_calm=True)
+    assert not interval.is_due(1004.0, 1004.0, is_calm=True)
+    assert interval.is_due(1004.0, 1004.0, is_calm=False)
 
 
 def test_at_once_is_at_once() -> None:
-    rhythm = SamplingInterval(1.0, 3.0, 15.0)
-    assert rhythm.is_due(1000.0, 1000.0, is_calm=True)
-    rhythm.at_once()
-    assert rhythm.is_due(1000.1, 1000.1, is_calm=True)
+    interval = SamplingInterval(1.0, 3.0, 15.0)
+    assert interval.is_due(1000.0, 1000.0, is_calm=True)
+    interval.at_once()
+    assert interval.is_due(1000.1, 1000.1, is_calm=True)
 
 
 def test_a_run_that_moves_with_room_to_spare_is_calm_after_a_while() -> None:

@@ -48,11 +48,11 @@ def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None
     with process.alone_with(folder) as is_alone:
         if not is_alone:
             return _tell_the_other(folder, wanted, tell)
-        door = AccessControl(chosen_token(wanted.host, wanted.token))
-        desk = BoardState(folder.resolve(), door, secrets.token_hex(8))
-        with _listening(wanted, desk) as server:
-            desk.door = AccessControl(door.token, f"unstall-board-{server.server_port}")  # cookies know no ports
-            board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, desk.identity, door.token)
+        access = AccessControl(chosen_token(wanted.host, wanted.token))
+        board_state = BoardState(folder.resolve(), access, secrets.token_hex(8))
+        with _listening(wanted, board_state) as server:
+            board_state.access = AccessControl(access.token, f"unstall-board-{server.server_port}")  # cookies know no ports
+            board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, board_state.identity, access.token)
             process.register(board)
             try:
                 tell(board, True)
@@ -76,19 +76,19 @@ def _tell_the_other(folder: Path, wanted: BoardOptions, tell: Callable[[Board, b
 
 
 @contextmanager
-def _listening(wanted: BoardOptions, desk: BoardState) -> Iterator[Server]:
-    server = _bound(wanted, desk)
+def _listening(wanted: BoardOptions, board_state: BoardState) -> Iterator[Server]:
+    server = _bound(wanted, board_state)
     try:
         yield server
     finally:
         server.server_close()
 
 
-def _bound(wanted: BoardOptions, desk: BoardState) -> Server:
+def _bound(wanted: BoardOptions, board_state: BoardState) -> Server:
     ports = range(PORT, PORT + PORTS_TRIED) if wanted.port is None else [wanted.port]
     for port in ports:
         try:
-            return Server((wanted.host, port), desk)
+            return Server((wanted.host, port), board_state)
         except PermissionError:
             raise AccessDeniedError(f"Port {port} may not be taken by you. Another one: --port {PORT}") from None
         except OSError as error:
@@ -111,12 +111,14 @@ def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> 
         signal.signal(number, end)
     answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
     answering.start()
-    threading.Thread(target=server.desk.catalogue.look, name="unstall-first-look", daemon=True).start()  # while the browser opens
+    threading.Thread(
+        target=server.board_state.catalogue.look, name="unstall-first-look", daemon=True
+    ).start()  # while the browser opens
     if mirror is not None:
-        fed = (mirror, lambda: server.desk.asked_at, ended, _say)
+        fed = (mirror, lambda: server.board_state.asked_at, ended, _say)
         threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
-    while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
-        if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
+    while not ended.wait(LOOKS_EVERY_S) and server.board_state.folder.is_dir():
+        if idle_hours is not None and time.monotonic() - server.board_state.asked_at > idle_hours * 3600:
             break
     ended.set()
     server.shutdown()

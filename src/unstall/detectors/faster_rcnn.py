@@ -227,9 +227,9 @@ class FasterRCNN(Detector):
 
     def chosen_anchors(self, matches: Matches, draw: Draw) -> Sample:
         settings = self.settings
-        chance = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
+        random_numbers = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
         return sample(
-            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, chance
+            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, random_numbers
         )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
@@ -260,10 +260,10 @@ class FasterRCNN(Detector):
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
         limit = settings.region_foreground_iou
         matches = match(overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
-        chance = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
+        random_numbers = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,
-            settings.region_samples, settings.region_object_share, chance,
+            settings.region_samples, settings.region_object_share, random_numbers,
         )  # fmt: skip
         matched = at(matches.box, chosen.place)
         of_class = at(ops.cast(targets.classes, "int32"), matched)

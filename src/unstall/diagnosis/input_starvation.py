@@ -35,10 +35,10 @@ from unstall.journal.stack_frames import is_user_file, main_thread, program_fold
 STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
 MIN_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
 ARRAYS_WAIT_S = 0.05  # the same for arrays in memory, of which only a slice is to be cut
-FEWEST_STEPS = 12
+MIN_STEPS = 12
 MIN_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
-FEWEST_SAMPLES = 4
+MIN_SAMPLES = 4
 INTERPRETER_SHARE = 0.75  # of all samples: so much of the interpreter leaves too little for the training …
 WAITS_TOO = 0.2  # … where its steps wait for so much of their time as well
 SEEN_IN_PYTHON = 0.35  # of the samples must show Python code that makes input, for it to be what the steps wait for
@@ -130,7 +130,7 @@ def starved(journal: Journal) -> InputStarvation | str:
     wait = measured(groups)
     if wait is None:
         return _by_samples(journal, fit, groups, samples, hosts)
-    if wait.steps < FEWEST_STEPS or wait.seconds < MIN_SECONDS:
+    if wait.steps < MIN_STEPS or wait.seconds < MIN_SECONDS:
         return "too few steps yet"
     hardest = _hardest(pipeline, groups)
     python = _python(journal, samples, hardest)
@@ -231,7 +231,7 @@ def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
 def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[StageWork, float] | None) -> PythonInput | None:
     found = [(sample, threads) for sample in samples if (threads := _input_threads(sample))]
     is_known = hardest is not None and hardest[0].is_python  # then the samples need only say where
-    if len(found) < (2 if is_known else FEWEST_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
+    if len(found) < (2 if is_known else MIN_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
         return None
     return _described(journal, found, len(samples))
 
@@ -316,7 +316,7 @@ def _by_samples(
         if (thread := main_thread(sample)) is not None and (frames := _in_generator(thread, generators))
     ]
     seconds = groups[-1].at - groups[0].at
-    enough = len(found) >= FEWEST_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
+    enough = len(found) >= MIN_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= MIN_STEPS
     if not enough or len(found) / len(samples) < STARVED_SHARE:
         return "the loop was not found waiting for a generator"
     return InputStarvation(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)

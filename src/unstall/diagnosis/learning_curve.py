@@ -187,9 +187,9 @@ def _since(journal: Journal, fit: FitBegan) -> float:
     """A level told before that is another fit's; one's own loop may begin anew and is told of once."""
     if fit.api != "own_loop":
         return fit.at
-    begun = journal.of(FitBegan)
-    others = [index for index, each in enumerate(begun) if each.api != "own_loop"]
-    return begun[others[-1] + 1].at if others else 0.0
+    fits = journal.of(FitBegan)
+    others = [index for index, each in enumerate(fits) if each.api != "own_loop"]
+    return fits[others[-1] + 1].at if others else 0.0
 
 
 def _is_weight(facts: dict[str, Any]) -> bool:

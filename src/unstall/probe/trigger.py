@@ -95,8 +95,8 @@ class ImportTrigger:
         if name not in FRAMEWORKS:
             return None
         self.begin()
-        begun = sys.modules.get("unstall.probe.startup")
-        finder = getattr(begun, "imports", None)
+        startup_module = sys.modules.get("unstall.probe.startup")
+        finder = getattr(startup_module, "imports", None)
         return finder.find_spec(name, path, target) if finder in sys.meta_path else None
 
     def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:

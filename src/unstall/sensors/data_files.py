@@ -63,9 +63,9 @@ class FoundFiles:
 
 
 def kind_of(path: str) -> str | None:
-    ending = os.path.splitext(path)[1].lower()  # noqa: PTH122 - called for each of very many
-    for kind, endings in (("images", IMAGES), ("labels", LABELS), ("arrays", ARRAYS)):
-        if ending in endings:
+    suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122 - called for each of very many
+    for kind, suffixes in (("images", IMAGES), ("labels", LABELS), ("arrays", ARRAYS)):
+        if suffix in suffixes:
             return kind
     return "records" if RECORD.search(path) else None
 
@@ -147,8 +147,8 @@ def described(found: FoundFiles) -> dict[str, Any]:
 def _kinds(files: dict[str, int]) -> dict[str, dict[str, int]]:
     told: dict[str, dict[str, int]] = {}
     for path, size in files.items():
-        ending = "record" if RECORD.search(path) else Path(path).suffix.lower().lstrip(".")
-        known = told.setdefault(ending, {"files": 0, "bytes": 0})
+        suffix = "record" if RECORD.search(path) else Path(path).suffix.lower().lstrip(".")
+        known = told.setdefault(suffix, {"files": 0, "bytes": 0})
         known["files"] += 1
         known["bytes"] += size
     return dict(sorted(told.items()))

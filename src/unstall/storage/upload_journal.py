@@ -44,7 +44,7 @@ class JournalUploader:
         """What is new in all of them."""
         for path in sorted(self._run.glob(PATTERN)):
             if path.name not in self._journals:
-                self._journals[path.name] = self._begun(path.name)
+                self._journals[path.name] = self._journal_in_bucket(path.name)
             while self._grown(path, self._journals[path.name]):
                 pass
         for folder in sorted((self._run / WORKERS).glob("*")):
@@ -52,7 +52,7 @@ class JournalUploader:
                 self._workers[folder.name] = JournalUploader(folder, self._whole / WORKERS / folder.name)
             self._workers[folder.name].keep()
 
-    def _begun(self, name: str) -> _Journal:
+    def _journal_in_bucket(self, name: str) -> _Journal:
         """Of a run that goes on: after the last segment that the bucket has."""
         found = segments(self._target / name)
         return _Journal(found[-1][0], sum(found[-1])) if found else _Journal()

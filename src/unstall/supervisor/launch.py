@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from unstall.base.errors import InvalidInputError
-from unstall.journal.events import ENDING, ProcessEnded, SignalSent
+from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.signal_dispositions import given, spawn
 from unstall.supervisor.signal_wait import hold_back, is_of_terminal, wait_for_signal
@@ -166,7 +166,7 @@ class LaunchedProgram:
     @staticmethod
     def end_is_wanted() -> bool:
         """Whether somebody has asked for the end while no program was running that could be told."""
-        return bool(ENDING & signal.sigpending())
+        return bool(TERMINATION_SIGNALS & signal.sigpending())
 
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""

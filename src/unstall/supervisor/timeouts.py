@@ -12,7 +12,7 @@ from statistics import median
 
 from unstall.diagnosis.host_memory import Room
 from unstall.diagnosis.stalls import was_asked_to_end
-from unstall.journal.events import ENDING, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
+from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
 
@@ -125,7 +125,7 @@ LEAVES_WITHIN_S = 60.0  # of the signal: a program without visible steps that wo
 
 def is_signal_pending() -> bool:
     """Somebody asks for the end, and it has not been passed on yet: what is seen from now on may be the program's way out."""
-    return bool(ENDING & signal.sigpending())
+    return bool(TERMINATION_SIGNALS & signal.sigpending())
 
 
 def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: Beat | None, moved_at: float) -> bool:

@@ -85,7 +85,7 @@ def of_config(root: Node, given: PathOverrides, progress: Progress | None = None
         taken.model,
         ledger.values,
         ledger.why,
-        ledger.rows(root, lambda place: unsupported_fields.fate_of(place, taken.model)),
+        ledger.rows(root, lambda place: unsupported_fields.outcome_of(place, taken.model)),
         to_set,
         remarks(root, taken, found),
         images,

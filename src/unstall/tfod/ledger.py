@@ -42,7 +42,7 @@ class Ledger:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.why: dict[str, str] = {}  # of a setting: where in the config it comes from
-        self._fates: dict[int, FieldOutcome] = {}  # by the field's identity: two fields may be equal
+        self._outcomes: dict[int, FieldOutcome] = {}  # by the field's identity: two fields may be equal
 
     # --- settings ---
 
@@ -55,7 +55,7 @@ class Ledger:
         given = [field for name in names for field in node.given(name)]
         to = f"{setting} = {as_toml(value)}"
         for field in given:
-            self._fates[id(field)] = FieldOutcome("changed" if changed else "carried over", to, changed or said)
+            self._outcomes[id(field)] = FieldOutcome("changed" if changed else "carried over", to, changed or said)
         place = f"line {given[-1].line}, {node.place(given[-1].name)}" if given else f"not in {node.path}: the API's default"
         self.why[setting] = f"{place}; {changed or said}" if changed or said else place
 
@@ -83,17 +83,17 @@ class Ledger:
         """Done here anyway if it `fits`; else left out."""
         self._mark(node, names, FieldOutcome("carried over", AS_HERE) if fits else FieldOutcome("left out", why=instead))
 
-    def _mark(self, node: Node, names: tuple[str, ...], fate: FieldOutcome) -> None:
+    def _mark(self, node: Node, names: tuple[str, ...], outcome: FieldOutcome) -> None:
         for name in names or node.names():
             for field in node.given(name):
-                self._mark_all(field, fate)
+                self._mark_all(field, outcome)
 
-    def _mark_all(self, field: Field, fate: FieldOutcome) -> None:
+    def _mark_all(self, field: Field, outcome: FieldOutcome) -> None:
         """With all that is within it; what was said of a field before stays."""
-        self._fates.setdefault(id(field), fate)
+        self._outcomes.setdefault(id(field), outcome)
         if isinstance(field.value, Block):
             for inner in field.value.fields:
-                self._mark_all(inner, fate)
+                self._mark_all(inner, outcome)
 
     # --- the report ---
 
@@ -101,8 +101,8 @@ class Ledger:
         """Of every field, in the order of the lines. `otherwise(path)` is the fate of one of which nothing was said."""
         found = []
         for place, field in leaves(root):
-            fate = self._fates.get(id(field)) or otherwise(place)
-            found.append(Row(field.line, place, shown(field), fate.became, fate.to, fate.why))
+            outcome = self._outcomes.get(id(field)) or otherwise(place)
+            found.append(Row(field.line, place, shown(field), outcome.became, outcome.to, outcome.why))
         return sorted(found, key=lambda row: row.line)
 
 

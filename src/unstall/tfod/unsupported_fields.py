@@ -136,7 +136,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def fate_of(path: str, model: str) -> FieldOutcome:
+def outcome_of(path: str, model: str) -> FieldOutcome:
     for pattern, instead in _compiled():
         if pattern.fullmatch(path):
             return FieldOutcome("left out", why=instead.format(model=model))

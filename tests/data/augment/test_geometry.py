@@ -31,10 +31,10 @@ def placements(draw_from: st.DrawFn) -> tuple[Scene, View, Placement, Area]:
     area = Area(0, 0, draw_from(st.integers(1, 900)), draw_from(st.integers(1, 900)))
     shares = draw_from(st.lists(st.tuples(*[st.floats(0, 0.98)] * 2, *[st.floats(0.01, 1)] * 2), max_size=5))
     boxes = [(x * width, y * height, min(1, x + w) * width, min(1, y + h) * height) for x, y, w, h in shares]
-    scene, chance = scene_of(width, height, boxes, area), Rng(draw_from(st.integers(0, 2**64 - 1)), 0, 0)
+    scene, rng = scene_of(width, height, boxes, area), Rng(draw_from(st.integers(0, 2**64 - 1)), 0, 0)
     view = View.whole(scene)
     for augmentation in draw_from(st.lists(st.sampled_from(windows), max_size=4)):
-        view = augmentation.seen(view, scene, chance)
+        view = augmentation.seen(view, scene, rng)
     resize: Resize = draw_from(st.sampled_from(("letterbox", "stretch")))
     return scene, view, place(view, scene, area, resize, draw_from(st.booleans())), area
 
@@ -91,9 +91,9 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
     """The image's colours are its coordinates, so each pixel of the canvas says where it came from."""
     area = Area(0, 0, 160, 120)
     scene = scene_of(width, height, [(0.2 * width, 0.3 * height, 0.7 * width, 0.8 * height)], area)
-    view, chance = View.whole(scene), Rng(seed, 0, 0)
+    view, rng = View.whole(scene), Rng(seed, 0, 0)
     for augmentation in (ZoomOut(), IoUCrop(), ScaleJitter(0.7, 1.4), Flip()):
-        view = augmentation.seen(view, scene, chance)
+        view = augmentation.seen(view, scene, rng)
     placement = place(view, scene, area, resize, is_reducible=False)
     canvas = np.zeros((120, 160, 3), np.uint8)
     draw(picture(width, height), placement, part(canvas, placement.target))
@@ -167,13 +167,13 @@ def test_an_image_without_boxes_stays_whole_under_the_iou_crop() -> None:
 def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
     seed: int, width: int, height: int, flipped: bool
 ) -> None:
-    mosaic, chance = Mosaic(), Rng(seed, 0, 0)
-    quarters = mosaic.quarters(chance, 320, 240)
+    mosaic, rng = Mosaic(), Rng(seed, 0, 0)
+    quarters = mosaic.quarters(rng, 320, 240)
     assert sum(area.width * area.height for area in quarters) == 320 * 240
     meeting = (quarters[0].right, quarters[0].bottom)
     for quarter, area in enumerate(quarters):
         scene = scene_of(width, height, [], area)
         view = View(View.whole(scene).window, flipped, View.whole(scene).keep)
-        target = place(mosaic.seen(view, scene, chance, quarter, (320, 240)), scene, area, "letterbox", False).target
+        target = place(mosaic.seen(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
         corners = {(x, y) for x in (target.left, target.right) for y in (target.top, target.bottom)}
         assert min(abs(x - meeting[0]) + abs(y - meeting[1]) for x, y in corners) <= 1

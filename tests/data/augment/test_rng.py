@@ -25,12 +25,12 @@ def test_the_numbers_are_those_of_philox_for_good() -> None:
 
 
 def test_numbers_are_even_and_within_their_bounds() -> None:
-    chance = Rng(1, 0, 0)
-    numbers = np.array([chance.number() for _ in range(20_000)])
+    rng = Rng(1, 0, 0)
+    numbers = np.array([rng.number() for _ in range(20_000)])
     assert numbers.min() >= 0 and numbers.max() < 1
     assert np.histogram(numbers, 10, (0, 1))[0].min() > 1_800
-    assert {chance.index(3) for _ in range(100)} == {0, 1, 2}
-    assert all(2 <= chance.between(2, 3) < 3 for _ in range(100))
+    assert {rng.index(3) for _ in range(100)} == {0, 1, 2}
+    assert all(2 <= rng.between(2, 3) < 3 for _ in range(100))
 
 
 RECORDED = [17030266718349070742, 7143691691018983477, 17430732920379893365]

@@ -105,8 +105,8 @@ def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(
     assert len(given) == 1 and 0.9 * usable < given.pop() < usable
     known.asked.clear()
     plan(replace(SETTINGS, backend="torch"), H200, finds_largest=False)  # JAX's figures for PyTorch, which computes nothing twice
-    with PlannerClient() as asking:
-        step_need(SETTINGS, asking, H200)
+    with PlannerClient() as client:
+        step_need(SETTINGS, client, H200)
     assert known.asked and not [question for question in known.asked if compiler.GIVEN in question.card]
 
 

@@ -39,9 +39,9 @@ class Table:
 
 def together(count: int, do: Callable[[Collectives], Any], table: Table | None = None) -> list[Any]:
     table = table or Table()
-    companies = [Collectives(ProcessEnv(worker, count, "here:1"), table) for worker in range(count)]
+    all_collectives = [Collectives(ProcessEnv(worker, count, "here:1"), table) for worker in range(count)]
     with ThreadPoolExecutor(count) as pool:
-        return [done.result(20) for done in [pool.submit(do, company) for company in companies]]
+        return [done.result(20) for done in [pool.submit(do, collectives) for collectives in all_collectives]]
 
 
 def test_one_that_is_alone_asks_nobody() -> None:
@@ -53,12 +53,12 @@ def test_one_that_is_alone_asks_nobody() -> None:
 def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
     made: list[int] = []
 
-    def ask(company: Collectives) -> Any:
+    def ask(collectives: Collectives) -> Any:
         def make() -> dict[str, Any]:
-            made.append(company.who.worker)
-            return {"by": company.who.worker, "none": None}
+            made.append(collectives.who.worker)
+            return {"by": collectives.who.worker, "none": None}
 
-        return company.from_first(make)
+        return collectives.from_first(make)
 
     assert together(3, ask) == [{"by": 0, "none": None}] * 3 and made == [0]
 
@@ -66,8 +66,10 @@ def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
 def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None:
     table, large = Table(), PIECE_BYTES * 2 + 7
 
-    def give(company: Collectives) -> Any:
-        return company.at_first(bytes([company.who.worker]) * (large if company.who.worker == 2 else company.who.worker))
+    def give(collectives: Collectives) -> Any:
+        return collectives.at_first(
+            bytes([collectives.who.worker]) * (large if collectives.who.worker == 2 else collectives.who.worker)
+        )
 
     first, *others = together(3, give, table)
     assert [len(each) for each in first] == [0, 1, large] and set(first[2]) == {2} and others == [None, None]
@@ -75,8 +77,8 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
 
 
 def test_questions_in_the_same_order_are_not_confused() -> None:
-    def ask(company: Collectives) -> Any:
-        return company.all_say(company.who.worker), company.from_first(lambda: "then"), company.all_say("x")
+    def ask(collectives: Collectives) -> Any:
+        return collectives.all_say(collectives.who.worker), collectives.from_first(lambda: "then"), collectives.all_say("x")
 
     assert together(2, ask) == [([0, 1], "then", ["x", "x"])] * 2
 
@@ -94,11 +96,11 @@ def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None
 def test_others_part_when_the_first_has_saved() -> None:
     done: list[str] = []
 
-    def part(company: Collectives) -> None:
-        if company.is_first:
+    def part(collectives: Collectives) -> None:
+        if collectives.is_first:
             time.sleep(0.1)
             done.append("saved")
-        company.part()
+        collectives.part()
         done.append("parted")
 
     together(3, part)
@@ -108,7 +110,7 @@ def test_others_part_when_the_first_has_saved() -> None:
 def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
     ours, theirs = socket.socketpair()
     first = Collectives(
-        ProcessEnv(0, 2, "here:1"), Table(), lifeline=Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
+        ProcessEnv(0, 2, "here:1"), Table(), heartbeat=Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
     )
     ended: list[float] = []
 
@@ -125,9 +127,9 @@ def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
 def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        lifeline = Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
-        Collectives(ProcessEnv(0, 2, "here:1"), Table(), lifeline=lifeline).leave_last(0.1)
-        assert not lifeline.wait_until_all_are_gone(0.0)
+        heartbeat = Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
+        Collectives(ProcessEnv(0, 2, "here:1"), Table(), heartbeat=heartbeat).leave_last(0.1)
+        assert not heartbeat.wait_until_all_are_gone(0.0)
 
 
 def test_one_that_is_lost_is_not_waited_for_without_end() -> None:

@@ -32,9 +32,9 @@ def learned(tmp_path: Path, **settings: object) -> TrainValData:
     return load_datasets(Settings(**settings), PX, tmp_path)  # type: ignore[arg-type]
 
 
-def names(lessons: TrainValData) -> tuple[set[str], set[str]]:
-    assert lessons.validation is not None
-    return {each.name for each in lessons.train.examples}, {each.name for each in lessons.validation.examples}
+def names(datasets: TrainValData) -> tuple[set[str], set[str]]:
+    assert datasets.validation is not None
+    return {each.name for each in datasets.train.examples}, {each.name for each in datasets.validation.examples}
 
 
 # --- the embedded shapes ---

@@ -58,7 +58,7 @@ def command(
     json.refuse_unwritable(json_target)
     if target is not None:
         writing.refuse_unwritable(target)
-    job = submission.job(engine, given, config_used(config, no_config))
+    job = submission.create_job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
         writing.write(request, target)

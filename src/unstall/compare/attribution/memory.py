@@ -264,10 +264,10 @@ def _planned(settings: dict[str, Any], changes: dict[str, dict[str, Any]], told:
     from unstall.planning.memory.client import PlannerClient
     from unstall.planning.memory.planner import step_need
 
-    with PlannerClient(told) as asking:
+    with PlannerClient(told) as client:
 
         def need(*some: dict[str, Any]) -> float:
-            return float(step_need(_with(settings, some), asking).need)
+            return float(step_need(_with(settings, some), client).need)
 
         base = need()
         alone = {name: need(change) - base for name, change in changes.items()}

@@ -25,7 +25,7 @@ TORCH_UNSURE_SHARE = 0.15
 PEAK_UNSURE_SHARE = 0.1
 STEPS_UNSURE_SHARE = 0.02
 QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
-COMPILER_CHANCE = 0.35  # of what compilers left in the process: it differs by so much from run to run
+COMPILER_NOISE = 0.35  # of what compilers left in the process: it differs by so much from run to run
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
 TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
@@ -39,7 +39,7 @@ MIN_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's 
 MIN_OF_THE_RUN_S, MIN_COMPILE_S = 1.0, 3.0  # of a whole run: what others do on the machine just then
 MIN_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
-FEW_STEPS = 3
+MIN_STEPS = 3
 ON_A_CARD = "device memory"
 PARTS = ("input", "compute", "validation", "checkpoint", "compile")
 
@@ -120,11 +120,11 @@ def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
         ahead = _ahead_bytes(before, after) / 2.0  # watched it holds little of it, else all
         by, unsure = by + ahead, math.hypot(max(AHEAD_UNSURE_BYTES, unsure), ahead)
     unsure = max(HOST_UNSURE_BYTES, unsure)
-    chance = _by_the_compiler(before, after)
+    compiler_noise = _by_the_compiler(before, after)
     if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
-        chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
-    taken = _of_what_was_measured(chance, by)
-    unsure = math.hypot(unsure, chance - taken)
+        compiler_noise, unsure = compiler_noise / 2, math.hypot(unsure, compiler_noise / 2)
+    taken = _of_what_was_measured(compiler_noise, by)
+    unsure = math.hypot(unsure, compiler_noise - taken)
     noise = max(noise, unsure)
     more = f"{size(abs(taken))} {'more' if taken > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
@@ -161,11 +161,11 @@ def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
     return (sizes[1] - sizes[0]) * min(steps, AHEAD_STEPS) if sizes[0] and sizes[1] else 0.0
 
 
-def _of_what_was_measured(chance: float, by: float) -> float:
+def _of_what_was_measured(compiler_noise: float, by: float) -> float:
     """Chance takes away from what was measured, down to nothing; half of it is added where it hid some of a change that shows."""
-    if chance * by > 0:
-        return math.copysign(min(abs(chance), abs(by)), by)
-    return chance / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
+    if compiler_noise * by > 0:
+        return math.copysign(min(abs(compiler_noise), abs(by)), by)
+    return compiler_noise / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
 
 
 def _layers(record: dict[str, Any]) -> int:
@@ -181,7 +181,7 @@ def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
     """What one compiler left more than the other; 0 where that is more than chance, too little to be told from what else goes on
     meanwhile, or not known."""
     old, new = facts.figure(before, "compiler_bytes"), facts.figure(after, "compiler_bytes")
-    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_CHANCE * max(old, new):
+    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_NOISE * max(old, new):
         return 0.0
     return new - old
 
@@ -224,8 +224,10 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChan
         return FigureChange(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
         least = MIN_OF_A_STEP * max(whole or 0.0, now or 0.0)
-        return FigureChange(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
-    return FigureChange(name, old, new, max(_time_noise(before, after, whole, now), _chance(name, before, after)), "s")
+        return FigureChange(
+            name, old, new, max(least, _time_noise(before, after, old, new), _random_change(name, before, after)), "s"
+        )
+    return FigureChange(name, old, new, max(_time_noise(before, after, whole, now), _random_change(name, before, after)), "s")
 
 
 def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -235,7 +237,7 @@ def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return is_told and abs(facts.crowded(after) - facts.crowded(before)) < CROWDED_MORE
 
 
-def _chance(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
+def _random_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
     """Of a part, which is a mean over steps: by how much it is wrong at the most, as its steps differ among each other."""
     names = (name, "other") if name == "compute" else (name,)
     return STANDARD_ERRORS * math.hypot(*(facts.part_unsure(record, each) for record in (before, after) for each in names))
@@ -310,7 +312,7 @@ def first_loss(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
 def _end(values: list[float]) -> tuple[float, float] | None:
     """The mean of the last quarter, and how far its values lie from it."""
     last = values[-max(1, len(values) // 4) :]
-    if len(values) < FEW_STEPS or not all(math.isfinite(value) for value in last):
+    if len(values) < MIN_STEPS or not all(math.isfinite(value) for value in last):
         return None
     mean = statistics.fmean(last)
     return mean, statistics.pstdev(last) / math.sqrt(len(last)) if len(last) > 1 else 0.0

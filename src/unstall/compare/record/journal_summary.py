@@ -37,7 +37,7 @@ class JournalSummary:
     def __init__(self) -> None:
         self._first: dict[type[Event], list[Event]] = {}
         self._last: dict[type[Event], list[Event]] = {}
-        self.course = StepStatistics()
+        self.step_stats = StepStatistics()
         self.began_at: float | None = None
         self.last_at: float | None = None
 
@@ -45,7 +45,7 @@ class JournalSummary:
         if event.at > 0:
             self.began_at = event.at if self.began_at is None else min(self.began_at, event.at)
             self.last_at = event.at if self.last_at is None else max(self.last_at, event.at)
-        self.course.take(event, event.at - (self.began_at or event.at))
+        self.step_stats.take(event, event.at - (self.began_at or event.at))
         if isinstance(event, NOT_KEPT):
             return
         first = self._first.setdefault(type(event), [])

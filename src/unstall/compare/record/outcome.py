@@ -9,7 +9,7 @@ from typing import Any
 from unstall.base.exit_codes import INTERRUPTED
 from unstall.compare.record.journal_summary import JournalSummary
 from unstall.journal.events import (
-    ENDING,
+    TERMINATION_SIGNALS,
     CircumstancesSeen,
     ErrorRaised,
     ProcessEnded,
@@ -106,7 +106,7 @@ def _was_interrupted(taken: JournalSummary, ended: ProcessEnded) -> bool:
     if fatal is not None and fatal.kind == "KeyboardInterrupt":
         return True
     was_asked = any(event.asks_for_the_end for event in taken.of(SignalSent))
-    return ended.signal in ENDING or was_asked
+    return ended.signal in TERMINATION_SIGNALS or was_asked
 
 
 def _fatal(taken: JournalSummary) -> ErrorRaised | None:

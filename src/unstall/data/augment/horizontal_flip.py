@@ -12,5 +12,5 @@ from unstall.data.augment.rng import Rng
 class Flip:
     share: float = 0.5
 
-    def seen(self, view: View, scene: Scene, chance: Rng) -> View:
-        return replace(view, is_flipped=not view.is_flipped) if chance.happens(self.share) else view
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+        return replace(view, is_flipped=not view.is_flipped) if rng.happens(self.share) else view

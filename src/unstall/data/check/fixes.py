@@ -1,4 +1,4 @@
-"""One change that puts a defect right. A problem proposes it, `mend.py` carries it out on a copy."""
+"""One change that puts a defect right. A problem proposes it, `corrected_copy.py` carries it out on a copy."""
 
 from __future__ import annotations
 

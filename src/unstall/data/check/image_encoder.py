@@ -39,10 +39,10 @@ def upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
     from PIL import ImageOps
 
     image = ImageOps.exif_transpose(_opened(checked, finding))
-    mending = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
+    fix = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
     facts = checked.images[row]
     size = (facts.height, facts.width) if facts.orientation >= _ON_SIDE else (facts.width, facts.height)
-    return Fix(finding, mending.what, row, image=mending.image, name=mending.name, size=size)
+    return Fix(finding, fix.what, row, image=fix.image, name=fix.name, size=size)
 
 
 def without_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None:
@@ -94,8 +94,8 @@ def _anew(checked: CheckedData, finding: Finding, image: Any, what: str) -> Fix:
             out, "JPEG", quality=QUALITY, subsampling=0
         )
     path = PurePosixPath(finding.example)
-    endings = (".png",) if stays_png else (".jpg", ".jpeg")
-    name = None if path.suffix.lower() in endings or not path.suffix else str(path.with_suffix(endings[0]))
+    suffixes = (".png",) if stays_png else (".jpg", ".jpeg")
+    name = None if path.suffix.lower() in suffixes or not path.suffix else str(path.with_suffix(suffixes[0]))
     return Fix(finding, what, row, image=out.getvalue(), name=name)
 
 

@@ -52,7 +52,7 @@ from unstall.data.io.record_features import BOX_KEYS, Classes, KeyCounter, Recor
 from unstall.data.io.writer import DataSetWriter, annotated_size, label_numbers
 
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
-ENDINGS = (".tfrecord", ".tfrecords", ".record", ".records")
+SUFFIXES = (".tfrecord", ".tfrecords", ".record", ".records")
 SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\..*)?")
 MAX_SHARDS = 99_999
 
@@ -95,7 +95,7 @@ def _files(path: Path) -> tuple[Path, list[str]]:
 
 
 def _is_named(name: str) -> bool:
-    return (name.lower().endswith(ENDINGS) or bool(SHARD.fullmatch(name))) and not _is_log(name)
+    return (name.lower().endswith(SUFFIXES) or bool(SHARD.fullmatch(name))) and not _is_log(name)
 
 
 def _is_log(name: str) -> bool:
@@ -221,13 +221,13 @@ class _Reader:
             match = SHARD.fullmatch(file)
             if match:
                 there.setdefault((match[1], match[4] or "", int(match[3])), set()).add(int(match[2]))
-        for (name, ending, count), numbers in there.items():
+        for (name, suffix, count), numbers in there.items():
             missing = [number for number in range(min(count, MAX_SHARDS)) if number not in numbers]
             if missing and len(self._record_files) > 1:
                 message = (
-                    f"{len(missing)} of {count} files are not there, the first is {name}-{missing[0]:05d}-of-{count:05d}{ending}."
+                    f"{len(missing)} of {count} files are not there, the first is {name}-{missing[0]:05d}-of-{count:05d}{suffix}."
                 )
-                self.notes.add("record_truncated", message, Origin(f"{name}-*-of-{count:05d}{ending}"))
+                self.notes.add("record_truncated", message, Origin(f"{name}-*-of-{count:05d}{suffix}"))
 
     def _note_mixed_encodings(self) -> None:
         """A loader that decodes one kind fails at the first of another."""

@@ -50,7 +50,7 @@ from unstall.data.io.columns import example as make_example
 from unstall.data.io.columns import with_header_size
 from unstall.data.io.folder import Folder
 from unstall.data.io.reader import (
-    IMAGE_ENDINGS,
+    IMAGE_SUFFIXES,
     SPLITS,
     Names,
     Notes,
@@ -242,7 +242,7 @@ class _Reader:
 
     def _note_images_left(self, part: _Part, used: set[str]) -> None:
         for place in part.image_folders:
-            for name in self.folder.files(place, IMAGE_ENDINGS):
+            for name in self.folder.files(place, IMAGE_SUFFIXES):
                 image = posixpath.join(place, name)
                 if image not in used and name.rpartition(".")[0] not in used:
                     self.notes.add("annotation_missing", f"The image {quoted(image)} has no annotation.", Origin(image), image)

@@ -46,7 +46,7 @@ from unstall.data.io.columns import example as make_example
 from unstall.data.io.folder import Folder, FoundPath
 from unstall.data.io.image.headers import header
 from unstall.data.io.reader import (
-    IMAGE_ENDINGS,
+    IMAGE_SUFFIXES,
     SPLITS,
     Names,
     Notes,
@@ -135,7 +135,7 @@ def _label_folders(folder: Folder) -> list[str]:
 
 
 def _has_labels_beside_images(folder: Folder) -> bool:
-    images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_ENDINGS)}
+    images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_SUFFIXES)}
     return any(text.rpartition(".")[0] in images for text in folder.walk("", [".txt"]))
 
 
@@ -219,7 +219,7 @@ class _Reader:
     def read_images(self, settings: Settings) -> None:
         found = list(self._images_of(settings)) if settings.splits else []
         if not found:
-            images = self.folder.walk("", IMAGE_ENDINGS)
+            images = self.folder.walk("", IMAGE_SUFFIXES)
             found = [(_name_of(image), _split_of(image), FoundPath(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
@@ -261,7 +261,7 @@ class _Reader:
         if inside is not None and inside.lower().endswith(".txt") and self.folder.find("", inside).how == "found":
             yield from self._listed_images(inside, base, split)
         elif inside is not None and self.folder.has_folder(inside):
-            for image in self.folder.walk(inside if inside != "." else "", IMAGE_ENDINGS):
+            for image in self.folder.walk(inside if inside != "." else "", IMAGE_SUFFIXES):
                 yield posixpath.relpath(image, inside), split, FoundPath(image, "found")
         elif key in SPLITS and split != "test":  # which exports name though they have none; and no training asks for it
             problem, said = (

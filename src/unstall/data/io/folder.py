@@ -90,10 +90,10 @@ class Folder:
     def has_folder(self, path: str) -> bool:
         return self._listing(posixpath.normpath(path) if path else "") is not None
 
-    def files(self, path: str = "", endings: Iterable[str] = ()) -> list[str]:
+    def files(self, path: str = "", suffixes: Iterable[str] = ()) -> list[str]:
         """Names of the plain files in it, sorted; only those with one of these endings, whatever their case."""
         listing = self._listing(path)
-        wanted = tuple(endings)
+        wanted = tuple(suffixes)
         names = listing.files if listing else frozenset()
         return sorted(name for name in names if not wanted or name.lower().endswith(wanted))
 
@@ -101,18 +101,18 @@ class Folder:
         listing = self._listing(path)
         return sorted(listing.folders) if listing else []
 
-    def walk(self, path: str = "", endings: Iterable[str] = ()) -> Iterator[str]:
+    def walk(self, path: str = "", suffixes: Iterable[str] = ()) -> Iterator[str]:
         """Plain files in it and in the folders within, relative to the root. Each folder once: no link leads in circles."""
         waiting = [(path, 0)]
         seen: set[object] = set()
-        endings = tuple(endings)
+        suffixes = tuple(suffixes)
         while waiting:
             current, depth = waiting.pop()
             one = self._identity(current)
             if one is None or one in seen or depth > DEEPEST:
                 continue
             seen.add(one)
-            for name in self.files(current, endings):
+            for name in self.files(current, suffixes):
                 yield posixpath.join(current, name)
             waiting += [(posixpath.join(current, name), depth + 1) for name in reversed(self.folders(current))]
 

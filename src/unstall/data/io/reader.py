@@ -17,7 +17,7 @@ from unstall.data.example import Finding, Origin
 from unstall.data.io.folder import MISSING, Folder, FoundPath
 from unstall.storage.bucket_path import BucketPath
 
-IMAGE_ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 MAX_SHOWN = 60  # characters of a value in a message
 MAX_TEXT_BYTES = 64 << 20  # of an annotation of one image, a class list or a split file; real ones have a few kilobytes
@@ -170,10 +170,10 @@ class Names:
         name = wanted
         if name in self._given and split:
             name = f"{split}/{wanted}"
-        stem, dot, ending = wanted.rpartition(".")
+        stem, dot, suffix = wanted.rpartition(".")
         while name in self._given:
             self._counts[wanted] = self._counts.get(wanted, 1) + 1
-            name = f"{stem}#{self._counts[wanted]}{dot}{ending}"
+            name = f"{stem}#{self._counts[wanted]}{dot}{suffix}"
         self._given.add(name)
         return name
 

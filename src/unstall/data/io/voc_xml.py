@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from unstall.data.example import Origin
 from unstall.data.io.folder import Folder, FoundPath
-from unstall.data.io.reader import IMAGE_ENDINGS, Notes, Unparsable, find_in, quoted
+from unstall.data.io.reader import IMAGE_SUFFIXES, Notes, Unparsable, find_in, quoted
 
 MAX_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
 DEEPEST = 32  # elements within elements
@@ -108,7 +108,7 @@ class _Builder:
 
 
 MISMATCH = "annotation_image_mismatch"
-IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_ENDINGS - {".jpg", ".jpeg", ".png"}))
+IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_SUFFIXES - {".jpg", ".jpeg", ".png"}))
 
 
 class NamedImages:
@@ -161,8 +161,8 @@ class NamedImages:
 
     def _named_like(self, key: str, places: Sequence[str]) -> FoundPath | None:
         stem = posixpath.basename(key)
-        for ending in (*IMAGE_ORDER, *(ending.upper() for ending in IMAGE_ORDER)):
-            for name in dict.fromkeys((key + ending, stem + ending)):
+        for suffix in (*IMAGE_ORDER, *(suffix.upper() for suffix in IMAGE_ORDER)):
+            for name in dict.fromkeys((key + suffix, stem + suffix)):
                 found = find_in(self._folder, places, name)
                 if found.how == "found":
                     return found

@@ -19,7 +19,7 @@ MIN_BATCHES = 3  # that were taken in between
 WAITED_SHARE = 0.01  # of the time; a training that waits longer is hungry
 BEHIND_SHARE = 0.5  # of what is to be made ahead: more of it not yet begun, and the training will wait soon
 BETTER = 1.03  # times as many examples as before
-IDLE_HANDS = 1.2  # one can go, and the others are not busy all the time
+IDLE_THREADS = 1.2  # one can go, and the others are not busy all the time
 IDLE_PERIODS = 3  # in a row
 RECENT = 5  # batches
 GAP_S, GAP_TIMES = 3.0, 10.0  # between two batches, and times as long as usual: nobody trained meanwhile, or all was stopped
@@ -117,9 +117,9 @@ class ThreadAutotuner:
 
     # --- while it does not ---
 
-    def _rest(self, idle_hands: float) -> None:
+    def _rest(self, idle_threads: float) -> None:
         self._tried = None  # it helped, or was not needed: then some will be idle
         self._way, self._in_vain, self._pause_s = 1, 0, FIRST_PAUSE_S
-        self._idle_periods = self._idle_periods + 1 if idle_hands > IDLE_HANDS else 0
+        self._idle_periods = self._idle_periods + 1 if idle_threads > IDLE_THREADS else 0
         if self._idle_periods >= IDLE_PERIODS and self.count > 1:
             self.count, self._idle_periods = self.count - 1, 0

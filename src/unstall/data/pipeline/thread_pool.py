@@ -54,7 +54,7 @@ class PendingBatch:
 
     def patch(self, place: int) -> Canvas:
         """To make its image again on, apart from the array that a lost worker may still write to."""
-        canvas = self._pool.apart()
+        canvas = self._pool.take_separate()
         self._patches[place] = canvas.pixels
         return canvas
 
@@ -75,14 +75,14 @@ class PendingBatch:
 
 
 class Job(NamedTuple):
-    making: PendingBatch
+    pending: PendingBatch
     place: int
     row: int
     patch: Canvas | None = None  # instead of the batch's own memory
 
     @property
     def canvas(self) -> Canvas:
-        return self.making.canvas(self.place) if self.patch is None else self.patch
+        return self.pending.canvas(self.place) if self.patch is None else self.patch
 
 
 class Worker(threading.Thread):
@@ -90,7 +90,7 @@ class Worker(threading.Thread):
 
     def __init__(self, number: int, thread_pool: InputThreadPool) -> None:
         super().__init__(name=f"unstall-input-{number}", daemon=True)
-        self.hand = ThreadContext()
+        self.context = ThreadContext()
         self.job: Job | None = None
         self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
         self.error: BaseException | None = None
@@ -101,7 +101,7 @@ class Worker(threading.Thread):
             filled = None
             while (given := self._thread_pool.next_job(self, filled)) is not None:
                 job, canvas = given
-                filled = self._thread_pool.maker.fill(canvas, job.making.epoch, job.row, self.hand)
+                filled = self._thread_pool.maker.fill(canvas, job.pending.epoch, job.row, self.context)
                 del (
                     given,
                     job,
@@ -125,36 +125,36 @@ class InputThreadPool:
         self._tallies: list[Tally] = []
         self._of_those_gone = Tally()
         self._numbers = iter(range(sys.maxsize))
-        self._hands = ThreadAutotuner(count, time.monotonic())
+        self._autotuner = ThreadAutotuner(count, time.monotonic())
         self._made, self._taken, self._waited_s, self._idle_s = 0, 0, 0.0, 0.0
         self._most_jobs = 0  # that there were at once
         self._workers: list[Worker] = []
-        self._fill_up(self._hands.count)
+        self._fill_up(self._autotuner.count)
         _thread_pools.add(self)
 
     @property
     def at_work(self) -> int:
-        return self._hands.count
+        return self._autotuner.count
 
     @property
     def tally(self) -> Tally:
         with self._changed:
             return total([self._of_those_gone, *self._tallies])
 
-    def begin(self, making: PendingBatch) -> None:
-        jobs = [Job(making, place, row) for place, row in enumerate(making.rows.tolist())]
+    def begin(self, pending: PendingBatch) -> None:
+        jobs = [Job(pending, place, row) for place, row in enumerate(pending.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._most_jobs = max(self._most_jobs, len(self._jobs))
             self._changed.notify_all()
 
-    def wait_for(self, making: PendingBatch) -> None:
+    def wait_for(self, pending: PendingBatch) -> None:
         """Until the batch is made, or an error says why it will not be."""
         pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
         began = looked = time.monotonic()
         with self._changed:
             self._skipped.stop_if_too_many()
-            while making.left:
+            while pending.left:
                 if self._is_closed:
                     raise UnstallError("The pipeline was closed while a batch was waited for.")
                 self._changed.wait(pause_s)
@@ -165,7 +165,7 @@ class InputThreadPool:
                 self._skipped.stop_if_too_many()
             self._taken += 1
             self._waited_s += looked - began
-            self._look_at_hands()
+            self._autotune()
 
     def close(self, wait_s: float = 0.0) -> None:
         """No further example is begun; waits for those being made, so long."""
@@ -175,7 +175,7 @@ class InputThreadPool:
             self._is_closed = True
             self._jobs.clear()
             for worker in self._workers:
-                worker.hand.is_given_up = True
+                worker.context.is_given_up = True
             self._changed.notify_all()
         until = time.monotonic() + wait_s
         for worker in self._workers:
@@ -187,7 +187,7 @@ class InputThreadPool:
     def next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
-            if worker.hand.is_given_up:
+            if worker.context.is_given_up:
                 return None
             self._take(worker, filled)
             if self._leaves(worker):
@@ -206,27 +206,27 @@ class InputThreadPool:
     def _take(self, worker: Worker, filled: BatchSlot | None) -> None:
         job, worker.job = worker.job, None
         if job is not None and filled is not None:
-            job.making.filled[job.place] = filled
-            job.making.left -= 1
+            job.pending.filled[job.place] = filled
+            job.pending.left -= 1
             self._made += 1
-            if not job.making.left:
+            if not job.pending.left:
                 self._changed.notify_all()
 
     def _leaves(self, worker: Worker) -> bool:
         """If there are more than help: one that has nothing in hand is sent home."""
-        if len(self._workers) <= self._hands.count:
+        if len(self._workers) <= self._autotuner.count:
             return False
         self._workers.remove(worker)
-        self._tallies = [tally for tally in self._tallies if tally is not worker.hand.tally]
-        self._of_those_gone += worker.hand.tally
+        self._tallies = [tally for tally in self._tallies if tally is not worker.context.tally]
+        self._of_those_gone += worker.context.tally
         return True
 
     # --- called while the consumer waits, with the lock held ---
 
-    def _look_at_hands(self) -> None:
+    def _autotune(self) -> None:
         behind = len(self._jobs) / self._most_jobs if self._most_jobs else 0.0
         seen = ThroughputSample(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
-        self._fill_up(self._hands.look(seen))
+        self._fill_up(self._autotuner.look(seen))
 
     def _fill_up(self, count: int) -> None:
         while len(self._workers) < count:
@@ -234,7 +234,7 @@ class InputThreadPool:
 
     def _new_worker(self) -> Worker:
         worker = Worker(next(self._numbers), self)
-        self._tallies.append(worker.hand.tally)
+        self._tallies.append(worker.context.tally)
         worker.start()
         return worker
 
@@ -253,9 +253,9 @@ class InputThreadPool:
 
     def _replace(self, index: int, job: Job, why: str) -> None:
         worker = self._workers[index]
-        worker.hand.is_given_up = True
+        worker.context.is_given_up = True
         self.replaced += 1
-        row = worker.hand.row if worker.hand.row != EMPTY else job.row
+        row = worker.context.row if worker.context.row != EMPTY else job.row
         self._tell(worker, row, why)
         self._skipped.add(row, f"its worker {why}")
         if self.replaced > MAX_REPLACED:
@@ -263,7 +263,7 @@ class InputThreadPool:
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
             )
-        self._jobs.appendleft(job._replace(patch=job.making.patch(job.place)))
+        self._jobs.appendleft(job._replace(patch=job.pending.patch(job.place)))
         self._workers[index] = self._new_worker()
 
     def _tell(self, worker: Worker, row: int, why: str) -> None:

@@ -54,8 +54,8 @@ class Batches:
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0
-        self._teller = ThroughputReporter()
-        self._making: deque[PendingBatch] = deque()
+        self._reporter = ThroughputReporter()
+        self._pending: deque[PendingBatch] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
         self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
         self._let_go = weakref.finalize(self, self._thread_pool.close)
@@ -70,29 +70,29 @@ class Batches:
             raise UnstallError(
                 "These batches belong to the process that asked for them. Expected: batches() called after the fork."
             )
-        if not self._making:
+        if not self._pending:
             self.close()
             raise StopIteration
         began = time.monotonic()
         try:
-            self._thread_pool.wait_for(self._making[0])
+            self._thread_pool.wait_for(self._pending[0])
         except UnstallError as error:
             self.error = error
             self.close()
             raise
         made = time.monotonic()
-        making = self._making.popleft()
+        pending = self._pending.popleft()
         if self._fetcher is not None:
-            self._fetcher.forget(making.rows.tolist())
-        batch, left_out = making.finished(self._settings)
+            self._fetcher.forget(pending.rows.tolist())
+        batch, left_out = pending.finished(self._settings)
         self._boxes_left_out += left_out
         self._begin_next()
         self._at = batch.epoch, batch.step
         self._batches += 1
         self._wait_s += made - began
         self._batch_s += time.monotonic() - made
-        if self._teller.is_due:
-            self._teller.tell(*self._at, self.measured())
+        if self._reporter.is_due:
+            self._reporter.tell(*self._at, self.measured())
         return batch
 
     def __enter__(self) -> Batches:
@@ -105,11 +105,11 @@ class Batches:
         """Ends the threads. Further batches are not given."""
         if self._let_go.detach() is not None and os.getpid() == self._pid:
             measured = self.measured()
-            self._making.clear()
+            self._pending.clear()
             self._thread_pool.close(END_S)
             if self._fetcher is not None:
                 self._fetcher.close()
-            self._teller.tell(*self._at, measured)
+            self._reporter.tell(*self._at, measured)
 
     def moved(self, seconds: float) -> None:
         """Told by whoever moves batches to the device: how long it took."""
@@ -132,9 +132,9 @@ class Batches:
             transfer_s=self._transfer_s,
             wait_s=self._wait_s,
             read_bytes=tally.read_bytes,
-            ready_batches=sum(1 for making in list(self._making) if not making.left),
+            ready_batches=sum(1 for pending in list(self._pending) if not pending.left),
             most_ready_batches=self._most_ahead,
-            held_bytes=len(self._making) * batch_bytes(self._settings),
+            held_bytes=len(self._pending) * batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,
             boxes_left_out=tally.boxes_left_out + self._boxes_left_out,
@@ -146,8 +146,8 @@ class Batches:
         following = next(self._steps, None)
         if following is None:
             return
-        making = PendingBatch(self._canvases, *following, self._order.rows(*following))
-        self._making.append(making)
+        pending = PendingBatch(self._canvases, *following, self._order.rows(*following))
+        self._pending.append(pending)
         if self._fetcher is not None:
-            self._fetcher.expect(making.rows.tolist())
-        self._thread_pool.begin(making)
+            self._fetcher.expect(pending.rows.tolist())
+        self._thread_pool.begin(pending)

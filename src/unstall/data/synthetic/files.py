@@ -49,8 +49,8 @@ class Draft:
         assert source is not None, "every example of a draft has its image"
         return source.read()
 
-    def encode_anew(self, row: int, data: bytes, ending: str = ".jpg") -> None:
-        name = Path(self.examples[row].name).with_suffix(ending).name
+    def encode_anew(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
+        name = Path(self.examples[row].name).with_suffix(suffix).name
         path = self.folder / name
         path.write_bytes(data)
         self.change(row, image=ImageSource(path), name=name)

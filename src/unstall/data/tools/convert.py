@@ -13,7 +13,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet
-from unstall.data.io.reader import IMAGE_ENDINGS
+from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage import is_bucket
 from unstall.storage.transfer import whole_at
 
@@ -102,7 +102,7 @@ def _left_out(data: DataSet) -> int:
     """Images that no annotation is of, in a format where they are then no examples: they are not written."""
     names = {example.name for example in data.examples}
     missing = [finding for finding in data.findings if finding.problem == "annotation_missing" and finding.example not in names]
-    return sum(Path(finding.origin.file).suffix.lower() in IMAGE_ENDINGS for finding in missing)
+    return sum(Path(finding.origin.file).suffix.lower() in IMAGE_SUFFIXES for finding in missing)
 
 
 def _counts(data: DataSet) -> dict[str, int]:

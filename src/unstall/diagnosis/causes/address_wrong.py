@@ -80,7 +80,7 @@ def examine_workers(run_group: RunGroup) -> Verdict:
         single = examine(member.journal)
         if isinstance(single, Found):
             return single
-    told = [(member, member.membership) for member in run_group.members if member.membership is not None]
+    told = [(member, member.rank_seen) for member in run_group.members if member.rank_seen is not None]
     if not any(each.coordinator or each.addresses for _, each in told):
         return Unknown("the addresses that the workers were given")
     if not joining:
@@ -118,7 +118,7 @@ def _not_there(joining: list[tuple[Member, Place]]) -> Found | None:
 
 def _own_address(member: Member) -> str:
     """Under which the others look for it; empty where they need not."""
-    told = member.membership
+    told = member.rank_seen
     if told is None or told.worker is None:
         return ""
     if told.addresses:

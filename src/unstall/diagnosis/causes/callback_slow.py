@@ -39,10 +39,10 @@ from unstall.journal.stack_frames import main_thread, program_folder, where
 SLOW_SHARE = 0.4  # of the time, for one callback
 MAX_OF_IT = 0.6  # from here on it is certain
 MIN_SLOW_S = 8.0  # what costs less in all is not worth a word
-FEWEST_CALLS = 3  # that were timed
+MIN_CALLS = 3  # that were timed
 WORKS_SHARE = 0.5  # of a callback's time on the CPU: it works
 CROWDED_SHARE = 0.05  # the least that one who works gets of a crowded machine's CPU; a sleep that is over waits for a core, too
-FEWEST_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
+MIN_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
 SEEN_TOGETHER_S = 2.0  # a look at stacks and one at the kernel's account belong together
 
 _WHEN = {"on_train_batch_end": "after each batch", "on_epoch_begin": "before each epoch", "on_epoch_end": "after each epoch"}
@@ -80,7 +80,7 @@ def examine(journal: Journal) -> Verdict:
     if timed is None or timed.seconds <= 0:
         return Clear("callbacks take little of the time")
     slow = max((_of(row, timed) for row in timed.callbacks), key=lambda each: each.seconds, default=None)
-    if slow is None or slow.seconds < MIN_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
+    if slow is None or slow.seconds < MIN_SLOW_S or slow.share < SLOW_SHARE or slow.timed < MIN_CALLS:
         return Clear("no callback takes a large part of the time")
     seen = _seen(journal, timed, slow)
     works, awaits = _works(slow, seen), _awaited(seen)
@@ -135,7 +135,7 @@ def _is_of(slow: CallbackTime, frame: Frame) -> bool:
 def _works(slow: CallbackTime, seen: list[CallbackSample]) -> bool:
     """On a crowded machine it gets little of the CPU, and yet it is no rest that it takes."""
     count = sum(each.works for each in seen)
-    is_seen = count >= FEWEST_SEEN and count > len(seen) / 2
+    is_seen = count >= MIN_SEEN and count > len(seen) / 2
     return slow.cpu_share >= (CROWDED_SHARE if is_seen else WORKS_SHARE)
 
 
@@ -144,7 +144,7 @@ def _awaited(seen: list[CallbackSample]) -> str | None:
     told = Counter(each.awaits for each in seen if each.awaits is not None)
     waits = {words: count for words, count in told.items() if not is_meant(words)}
     sleeps = told.total() - sum(waits.values())
-    return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(FEWEST_SEEN, sleeps + 1) else None
+    return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(MIN_SEEN, sleeps + 1) else None
 
 
 def _found(journal: Journal, timed: CallbacksTimed, slow: CallbackTime, seen: list[CallbackSample], does: str) -> Found:

@@ -138,14 +138,14 @@ def _inside_out(run: LearningCurve) -> Found | None:
     if not not_finite_now(run):
         return None
     for labels in batch_arrays(run, "y"):
-        few = (1 - PROPER_BOXES) * labels.boxes
-        if 0 < labels.boxes_inside_out <= few:  # read as corners
+        max_wrong = (1 - PROPER_BOXES) * labels.boxes
+        if 0 < labels.boxes_inside_out <= max_wrong:  # read as corners
             read_as, bad, what = (
                 "read as corners",
                 labels.boxes_inside_out,
                 "their right edge left of the left one, or the bottom above the top",
             )
-        elif 0 < labels.boxes_negative <= few < labels.boxes_inside_out:  # read as a place and a size
+        elif 0 < labels.boxes_negative <= max_wrong < labels.boxes_inside_out:  # read as a place and a size
             read_as, bad, what = "read as a place and a size", labels.boxes_negative, "a width or a height below 0"
         else:
             continue

@@ -108,13 +108,13 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
             Certainty.LIKELY if others or not held.is_sure else Certainty.CERTAIN,
             f"{_name(waiter)} takes {name} at {place} although it holds it already: it {at}. A plain Lock cannot be taken twice.",
             (_evidence(f"it stands at {place} and {at} ({_count(waiter)})", waiter), *_state(stall)),
-            (f"make {name} a threading.RLock", _apart(held, is_caller)),
+            (f"make {name} a threading.RLock", _advise_separately(held, is_caller)),
             place,
         )
     return None
 
 
-def _apart(held: HeldLock, is_caller: bool) -> str:
+def _advise_separately(held: HeldLock, is_caller: bool) -> str:
     """How the two takings are kept apart, in the words of the program's own source."""
     after = f"the `with {held.lock.name}`" if held.taken_by == "with" else f"`{held.lock.name}.release()`"
     return f"or call that function only after {after}" if is_caller else "or take it once"

@@ -187,14 +187,14 @@ def _applied_twice(run: LearningCurve, output: Facts, loss: Facts) -> Said | Non
     name, activation = loss["name"], output["activation"]
     if name not in _ENTROPIES or not loss.get("from_logits") or activation not in ("sigmoid", "softmax"):
         return None
-    mended = run.fit.backend == "tensorflow"
+    is_wrapped = run.fit.backend == "tensorflow"
     more = (
         "Keras on TensorFlow notices and puts it right by itself; the other backends do not."
-        if mended
+        if is_wrapped
         else "No prediction can be sure that way."
     )
     return (
-        Certainty.LIKELY if mended else Certainty.CERTAIN,
+        Certainty.LIKELY if is_wrapped else Certainty.CERTAIN,
         f"The model ends in a {activation}, and {_ENTROPIES[name]} with from_logits=True applies another one. {more}",
         ("take from_logits=True away", "or take the activation off the last layer"),
     )

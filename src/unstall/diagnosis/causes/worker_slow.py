@@ -46,7 +46,7 @@ SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more
 MIN_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
 MIN_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
 TIMES_OTHERS = 2.0  # so many times the own time of the others
-SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective operation
+MAX_COLLECTIVE_SHARE = 0.2  # of the looks at the slow one, at most, show it in a collective operation
 MOSTLY = 0.6  # of the looks at each of the others, at least
 CORES_FULL = 0.9  # of its cores the slow one uses at least
 CORES_FREE = 0.5  # of theirs the others use at most
@@ -197,7 +197,11 @@ def _by_input(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
 def _by_between(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
     """Where stacks show that it does not wait for the others there: an all-reduce in a callback lies between two steps, too."""
     slow, usual = _most(paces, lambda pace: pace.between_s)
-    if not _stands_out(slow.between_s, usual, step_s) or slow.collective_share is None or slow.collective_share > SELDOM:
+    if (
+        not _stands_out(slow.between_s, usual, step_s)
+        or slow.collective_share is None
+        or slow.collective_share > MAX_COLLECTIVE_SHARE
+    ):
         return None
     do = "let this worker do between its steps what the others do, or do the rest beside the training"
     what = "what it does between the steps"
@@ -225,7 +229,7 @@ def _slow_by(
     why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
     more = own_s - usual_s
     since = _since(slow, usual_s + more / 2)
-    waits_are_seen = all((pace.collective_share or 0.0) > SELDOM for pace in others)
+    waits_are_seen = all((pace.collective_share or 0.0) > MAX_COLLECTIVE_SHARE for pace in others)
     certainty = Certainty.CERTAIN if waits_are_seen else Certainty.LIKELY
     return _Slowdown(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
 
@@ -246,7 +250,7 @@ def _by_stacks(paces: list[StepTimes]) -> _Slowdown | None:
     shares = [(pace, pace.collective_share or 0.0) for pace in paces]
     slow, least = min(shares, key=lambda each: each[1])
     others = [(pace, share) for pace, share in shares if pace is not slow]
-    if least > SELDOM or any(share < MOSTLY for _, share in others):
+    if least > MAX_COLLECTIVE_SHARE or any(share < MOSTLY for _, share in others):
         return None
     claims = [
         Evidence(
@@ -269,7 +273,7 @@ def _by_cores(paces: list[StepTimes]) -> _Slowdown | None:
     if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(pace) > CORES_FREE for pace in others):
         return None
     is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all((pace.queued_cores or 0.0) < QUEUED_CORES for pace in others)
-    if not is_short or (slow.collective_share or 0.0) > SELDOM:
+    if not is_short or (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None  # who waits for the others may spin, and uses a core for that
     why = "it uses all the cores that it has and wants more, and the others have some to spare"
     do = "give this worker as many cores as the others, and see what else runs on its machine"
@@ -282,7 +286,7 @@ def _by_memory(paces: list[StepTimes]) -> _Slowdown | None:
     swaps = slow.swap_bytes_s or 0.0
     if swaps < SWAPS_BYTES_S or any((pace.swap_bytes_s or 0.0) > 0.1 * swaps for pace in others):
         return None
-    if (slow.collective_share or 0.0) > SELDOM:
+    if (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None
     why = f"its machine swaps {swaps / 1e6:.0f} MB a second, and those of the others hardly do"
     do = "give this worker as much memory as the others, or end what else uses it on its machine"

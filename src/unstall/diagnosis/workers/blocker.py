@@ -136,7 +136,7 @@ def _blame(end: End) -> tuple[int, float, int]:
 SILENT_S = 10.0  # the watcher of a program that stands still, and of one that moves, writes more often
 LOOKED_AT_S = 12.0  # after so long in a stall a watcher has taken the stacks and said what it knows
 MAX_SHARE = 0.5  # of the workers, that can hold the rest: if more look like it, nothing can be said
-FEW_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
+MAX_SILENT_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,13 @@ def find_blockage(workers: Sequence[WorkerSnapshot], now: float) -> Blockage | N
     waiting = [worker for worker in stalled if worker.waits_for_others]
     if not waiting or len(workers) < 2:
         return None
-    few = max(1.0, FEW_SHARE * len(workers))
+    max_silent = max(1.0, MAX_SILENT_SHARE * len(workers))
     ways = (
         (_gone(workers), MAX_SHARE * len(workers)),
         (_elsewhere(stalled), MAX_SHARE * len(workers)),
-        (_silent(going, now), few),
-        (_still(stalled), few),
-        (_behind(stalled), few),
+        (_silent(going, now), max_silent),
+        (_still(stalled), max_silent),
+        (_behind(stalled), max_silent),
     )
     for holders, most in ways:
         if holders and len(holders) <= most:

@@ -30,7 +30,7 @@ class PlannerError(UnstallError):
 
 
 class PlannerClient:
-    """`with PlannerClient() as asking: asking(question)`. What was asked before, in any run, is not asked again.
+    """`with PlannerClient() as client: client(question)`. What was asked before, in any run, is not asked again.
 
     One process serves questions of one backend and one device; measured ones have each their own, as a peak is never taken back.
     """

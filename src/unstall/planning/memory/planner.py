@@ -74,9 +74,9 @@ def plan(
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    with PlannerClient(before) as asking:
+    with PlannerClient(before) as client:
         best, *others = sources_for(backend, device)
-        planner = _Planner(settings, classes, backend, device, best, asking)
+        planner = _Planner(settings, classes, backend, device, best, client)
         if is_quick and best.way != "estimated":
             estimate = replace(planner, source=_estimate(""))
             clear = CLEAR if device.kind == "cuda" else CLEAR_ON_CORES
@@ -91,12 +91,12 @@ def plan(
         return planner.planned(finds_largest, largest_pixels)
 
 
-def step_need(settings: Settings, asking: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
+def step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking, must_fit=False)
+    planner = _Planner(settings, classes, backend, device, source_for(backend, device), client, must_fit=False)
     return planner.answer(planner.wanted)
 
 
@@ -139,7 +139,7 @@ class _Planner:
     backend: str
     device: Device
     source: Source
-    asking: PlannerClient
+    client: PlannerClient
     must_fit: bool = True  # else what is needed is asked for, however much it is
 
     @property
@@ -211,7 +211,7 @@ class _Planner:
         card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card", "estimated"} else {}
         if self.is_squeezed:
             card[compiler.GIVEN] = self.limit // GIVEN_STEP * GIVEN_STEP
-        return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
+        return self.client(question(settings, self.classes, phase, backend, self.source.way, card))
 
     def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
         """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""

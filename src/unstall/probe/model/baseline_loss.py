@@ -19,7 +19,7 @@ from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.model.gradients import behind
 
 MAX_LABELS = 20_000
-FEWEST_LABELS = 200
+MIN_LABELS = 200
 MAX_BATCHES = 50
 MAX_CLASSES = 1000
 _ENTROPIES = {"binarycrossentropy": "binary", "sparsecategoricalcrossentropy": "classes", "categoricalcrossentropy": "classes"}
@@ -58,12 +58,12 @@ class Labels:
             self._are_classes = False
 
     def entropy(self) -> Optional[float]:
-        if not self._are_classes or self.count < FEWEST_LABELS:
+        if not self._are_classes or self.count < MIN_LABELS:
             return None
         return -sum(times / self.count * math.log(times / self.count) for times in self._classes.values())
 
     def variance(self) -> Optional[float]:
-        if self.count < FEWEST_LABELS:
+        if self.count < MIN_LABELS:
             return None
         return max(0.0, self._squares / self.count - (self._sum / self.count) ** 2)
 

@@ -29,7 +29,7 @@ QUICKER = 0.8  # of the length that steps had, so long at most they take again w
 
 @dataclass(frozen=True)
 class SlowWorker:
-    bed: WorkerMonitor
+    monitor: WorkerMonitor
     found: Found
     told_at: float
 
@@ -41,8 +41,8 @@ class SlowWorker:
 class SlownessMonitor:
     """What is known of it, over the life of these workers."""
 
-    def __init__(self, beds: Sequence[WorkerMonitor]) -> None:
-        self._beds = beds
+    def __init__(self, monitors: Sequence[WorkerMonitor]) -> None:
+        self._monitors = monitors
         self._looked_at = 0.0  # monotonic, as all times here
         self._close_since: float | None = None
         self._named: list[int] = []  # by the newest looks, one after the other
@@ -52,37 +52,37 @@ class SlownessMonitor:
         """One that is to be told now. When it has caught up, `slow` is None again."""
         now = time.monotonic()
         every_s = LOOK_EVERY_S if self._close_since is None else LOOK_CLOSELY_EVERY_S
-        if now - self._looked_at < every_s or any(bed.watch.stall is not None for bed in self._beds):
+        if now - self._looked_at < every_s or any(monitor.watch.stall is not None for monitor in self._monitors):
             return None
         self._looked_at = now
         self._look_closely(now)
         if self.slow is not None:
             self.slow = None if self._has_caught_up(self.slow) else self.slow
             return None
-        verdict = worker_slow.examine_workers(RunGroup(tuple(_member(bed) for bed in self._beds)))
+        verdict = worker_slow.examine_workers(RunGroup(tuple(_member(monitor) for monitor in self._monitors)))
         worker = verdict.details["workers"][0] if isinstance(verdict, Found) else None
         self._named = [] if worker is None else [*self._named[-STEADY:], worker]
         if not isinstance(verdict, Found) or len(self._named) < STEADY or len(set(self._named[-STEADY:])) > 1:
             return None
-        self.slow = SlowWorker(next(bed for bed in self._beds if bed.who.worker == worker), verdict, now)
+        self.slow = SlowWorker(next(monitor for monitor in self._monitors if monitor.who.worker == worker), verdict, now)
         return self.slow
 
     def _look_closely(self, now: float) -> None:
         """While steps are longer than they were: what shows why is looked at often, for a while."""
-        is_longer = any(longer_from(settled_groups(bed.watch.journal)) is not None for bed in self._beds)
+        is_longer = any(longer_from(settled_groups(monitor.watch.journal)) is not None for monitor in self._monitors)
         self._close_since = (self._close_since or now) if is_longer else None
         is_new = self._close_since is not None and now - self._close_since < CLOSELY_S
-        for bed in self._beds:
-            bed.watch.is_suspected = is_new and self.slow is None
+        for monitor in self._monitors:
+            monitor.watch.is_suspected = is_new and self.slow is None
 
     def _has_caught_up(self, slow: SlowWorker) -> bool:
         """By the length of steps, which is why it was told; a rule that falls silent shows nothing."""
-        groups = settled_groups(slow.bed.watch.journal)[-STEADY:]
+        groups = settled_groups(slow.monitor.watch.journal)[-STEADY:]
         return len(groups) == STEADY and all(length_of(group) <= QUICKER * slow.step_s for group in groups)
 
 
-def _member(bed: WorkerMonitor) -> Member:
-    return Member(bed.who.words, bed.watch.journal, bed.watch.journal.last(MembershipSeen))
+def _member(monitor: WorkerMonitor) -> Member:
+    return Member(monitor.who.words, monitor.watch.journal, monitor.watch.journal.last(MembershipSeen))
 
 
 # Of which workers of other machines nothing is heard any more, by what a worker of this machine tells of them

@@ -41,10 +41,10 @@ class Collectives:
         who: ProcessEnv,
         channel: Channel | None = None,
         alive: Callable[[], None] = lambda: None,
-        lifeline: Heartbeat | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         """`alive` is called again and again while others are waited for; what it raises ends the waiting."""
-        self.who, self.lifeline = who, lifeline
+        self.who, self.heartbeat = who, heartbeat
         self._channel, self._alive = channel, alive
         self._asked = 0
 
@@ -112,8 +112,8 @@ class Collectives:
     def leave_last(self, most_s: float = PARTS_WITHIN_S) -> None:
         """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
         them by: a process that loses that connection is aborted by the framework. Returns after `most_s` at the latest."""
-        if self.lifeline is not None and self.is_first:
-            self.lifeline.wait_until_all_are_gone(most_s)
+        if self.heartbeat is not None and self.is_first:
+            self.heartbeat.wait_until_all_are_gone(most_s)
 
     # --- messages ---
 

@@ -76,7 +76,7 @@ class Heartbeat:
         self._from_first = _ReportOfFirst()
         self._made, self._moved_at, self._round_at = steps(), now, now
         self.news = LostWorkers()
-        self._thread = threading.Thread(target=self._live, name="unstall-lifeline", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="unstall-heartbeat", daemon=True)
 
     def start(self) -> Heartbeat:
         self._thread.start()

@@ -6,7 +6,7 @@
 Frameworks meet by themselves, too, but wait without a word for whoever does not come, end the process with an abort when
 their time is up, and crash where the port is taken. Here it is known who is missing and who came with other versions, all agree
 on what they will do, and a worker that was started again meets the others' new lives and never their old ones. The connections
-stay, as a lifeline (lifeline.py). Standard library only.
+stay, and carry the heartbeats (heartbeat.py). Standard library only.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def joined(who: ProcessEnv, settings: Settings, interruption: Interruption) -> t
     backend.load()
     met = rendezvous.meet(who, card(settings), agreed, WaitReporter(who))
     watched = SilenceReporter(who, met)
-    lifeline = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
+    heartbeat = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
     watched.is_joining = False
     interruption.listen_again()
@@ -62,7 +62,7 @@ def joined(who: ProcessEnv, settings: Settings, interruption: Interruption) -> t
         if interruption.is_asked:
             raise Interrupted
 
-    return Collectives(who, channel, alive, lifeline), changed(settings, met.agreed)
+    return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)
 
 
 class SilenceReporter:

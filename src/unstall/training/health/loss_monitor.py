@@ -29,9 +29,9 @@ UNREAD_STEPS = 3  # that may be on their way at once
 class TrainingStopped(Exception):
     """The training ends here, in order."""
 
-    def __init__(self, ending: ExitCode, since_step: int = 0) -> None:
-        super().__init__(ending.title)
-        self.ending, self.since_step = ending, since_step
+    def __init__(self, exit_code: ExitCode, since_step: int = 0) -> None:
+        super().__init__(exit_code.title)
+        self.exit_code, self.since_step = exit_code, since_step
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class JaxTrainStep:
         self.function = jax.jit(self._run, donate_argnums=0)
         self._changing = list(program.changing.items())
         self.is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
-        self._counted, self._begun = jax.jit(self._count), jax.jit(self._nothing)
+        self._counted, self._zero_sums = jax.jit(self._count), jax.jit(self._nothing)
         self._added = jax.jit(self._add, donate_argnums=0)
         self._finished = jax.jit(self._finish, donate_argnums=0)
         self.restore(state)
@@ -70,7 +70,7 @@ class JaxTrainStep:
         firsts = [np.int32(first) for first in range(0, size * self.program.micro_batches, size)]
         parts = [({name: each[first : first + size] for name, each in batch.items()}, first) for first in firsts]
         counts = sum(self._counted(state, fixed, *part, key) for part in parts)
-        sums, statistics = self._begun(state), self._statistics(state)
+        sums, statistics = self._zero_sums(state), self._statistics(state)
         for part in parts:
             sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
         return self._finished(state, sums, statistics, rate)  # type: ignore[no-any-return]

@@ -40,5 +40,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("annotation_image_mismatch")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "the copy names the image that was taken for the annotation's own")

@@ -36,5 +36,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("annotation_unparsable")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "what cannot be read is left out")

@@ -45,7 +45,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     return found
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         box, row = box_of(checked, finding), checked.rows[finding.example]

@@ -49,5 +49,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     ]
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return clip(checked, found)

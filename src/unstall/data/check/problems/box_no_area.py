@@ -48,5 +48,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return found
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it has no area")

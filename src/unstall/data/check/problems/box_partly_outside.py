@@ -50,5 +50,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return found
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return clip(checked, found)

@@ -79,5 +79,5 @@ def _overlap(one: Floats, two: Floats) -> Floats:
     return np.asarray(shared / ((one[:, 2:] - one[:, :2]).prod(axis=1) + (two[:, 2:] - two[:, :2]).prod(axis=1) - shared))
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it is there twice")

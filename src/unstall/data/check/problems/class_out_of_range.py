@@ -35,5 +35,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("class_out_of_range")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_unknown_classes(checked, found, "its class number is none of the data set's")

@@ -36,8 +36,8 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("class_unknown")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_unknown_classes(checked, found, "its class is not known")
-    rows = {mending.row for mending in left_out}
+    rows = {fix.row for fix in left_out}
     by_number = [finding for finding in found if checked.rows.get(finding.example, -1) not in {*rows, -1}]
     return left_out + put_right_by_writing(by_number, "the name of the class is that of its number")

@@ -42,5 +42,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     ]
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return as_8_bit(checked, found)

@@ -40,5 +40,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     ]
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return as_rgb(checked, found, "converted from CMYK to RGB")

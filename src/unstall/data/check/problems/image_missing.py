@@ -36,7 +36,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("image_missing")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "it is not there")
     is_whole = all(example.image is not None for example in checked.data.examples)
     never_read = [finding for finding in found if finding.example not in checked.rows and (finding.example or is_whole)]

@@ -76,11 +76,11 @@ def belong_to(checked: CheckedData, row: int, facts: ImageFacts) -> str:
     return "stored" if stored or beyond.any() else ""
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
         judged = belong_to(checked, row, checked.images[row])
         if judged:
             result += [upright(checked, finding, row) if judged == "turned" else without_turn(checked, finding, row)]
-    return [mending for mending in result if mending is not None]
+    return [fix for fix in result if fix is not None]

@@ -33,7 +33,7 @@ from unstall.data.check.fixes import Fix
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
-_ENDINGS = {
+_SUFFIXES = {
     "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
     "png": (".png",),
     "gif": (".gif",),
@@ -41,7 +41,7 @@ _ENDINGS = {
     "webp": (".webp",),
     "tiff": (".tif", ".tiff"),
 }
-_KIND_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings}
+_KIND_BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 
 
 def examine(checked: CheckedData) -> list[Finding]:
@@ -51,18 +51,18 @@ def examine(checked: CheckedData) -> list[Finding]:
         if source is None or source.length is not None or not facts.kind:
             continue
         name = PurePosixPath(checked.data.examples[row].name)
-        said = _KIND_BY_ENDING.get(name.suffix.lower())
+        said = _KIND_BY_SUFFIX.get(name.suffix.lower())
         if said is not None and said != facts.kind:
             message = f"Expected a {said}, as '{name.name}' says. Received: the bytes of a {facts.kind}."
             found.append(checked.image_finding("image_type_wrong", row, message))
     return found
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
-        name = str(PurePosixPath(finding.example).with_suffix(_ENDINGS[checked.images[row].kind][0]))
+        name = str(PurePosixPath(finding.example).with_suffix(_SUFFIXES[checked.images[row].kind][0]))
         if name not in checked.rows:
             result.append(Fix(finding, f"the image is named '{name}', as its bytes are", row, name=name))
     return result

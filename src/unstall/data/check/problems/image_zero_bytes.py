@@ -38,5 +38,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     ]
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_images(checked, found, "it is empty")

@@ -36,8 +36,8 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("path_climbs_out")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "its path leads out of the data set")
-    done = {mending.finding for mending in left_out}
+    done = {fix.finding for fix in left_out}
     others = [finding for finding in found if finding not in done]
     return left_out + put_right_by_writing(others, "the copy names only what lies inside it")

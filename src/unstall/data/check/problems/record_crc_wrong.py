@@ -35,5 +35,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("record_crc_wrong")
 
 
-def mend(checked: CheckedData, found: list[Finding]) -> list[Fix]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "the damaged record is left out")

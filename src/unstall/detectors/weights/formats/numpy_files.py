@@ -16,13 +16,13 @@ import numpy as np
 
 from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, shape_of, shown
 
-ENDING = ".npy"
+SUFFIX = ".npy"
 MAX_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
 DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, SyntaxError)
 
 
 def is_npz(names: list[str]) -> bool:
-    return bool(names) and all(name.endswith(ENDING) for name in names)
+    return bool(names) and all(name.endswith(SUFFIX) for name in names)
 
 
 def read_npz(path: Path) -> Tensors:
@@ -31,7 +31,7 @@ def read_npz(path: Path) -> Tensors:
             entries = archive.infolist()
             if len(entries) > MAX_TENSORS or sum(info.file_size for info in entries) > MAX_BYTES:
                 raise Unreadable(f"Its arrays have more than {MAX_BYTES:,} bytes, or are more than {MAX_TENSORS:,}.")
-            return {info.filename.removesuffix(ENDING): _described(archive, info, path) for info in entries}
+            return {info.filename.removesuffix(SUFFIX): _described(archive, info, path) for info in entries}
     except DAMAGED as error:
         raise Unreadable(f"Its zip is damaged or cut off: {str(error)[:160]}.") from None
 

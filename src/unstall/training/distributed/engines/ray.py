@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     return [process_env.of(environ)]
 
 
