@@ -16,7 +16,7 @@ from unstall.data.synthetic.shapes import Shapes
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:
-    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_twice", "box_no_area", "image_grey"])
+    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_duplicate", "box_no_area", "image_grey"])
     found = list(check(read(tmp_path / "set")).found)
     assert [severity_of(problem) for problem in found] == sorted((severity_of(p) for p in found), key=list(Severity).index)
     assert severity_of(found[0]) is Severity.BREAKS and severity_of(found[-1]) is Severity.NOTE

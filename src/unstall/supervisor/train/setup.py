@@ -21,7 +21,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, located, run_lookup
 
-REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
+REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch": "shrink_micro_batch"}
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:

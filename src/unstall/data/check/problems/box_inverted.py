@@ -39,7 +39,7 @@ def examine(checked: Checked) -> list[Finding]:
     wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
     return [
         checked.box_finding(
-            "box_inside_out",
+            "box_inverted",
             index,
             f"Expected left < right and top < bottom. Received: {shown(boxes[index])} (left, top, right, bottom).",
         )

@@ -46,7 +46,7 @@ def examine(checked: Checked) -> list[Finding]:
         twice.setdefault(late, (early, overlap))
     return [
         checked.box_finding(
-            "box_twice",
+            "box_duplicate",
             late,
             f"Expected each object once. Received: {shown(table.boxes[late])}, which covers the same as box"
             f" {int(table.box[early]) + 1} of this image to {overlap:.0%}.",
