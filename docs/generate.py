@@ -123,8 +123,8 @@ def remedies_page() -> str:
 
 def problems_page() -> str:
     said = (
-        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or\n"
-        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
+        f"`unstall data check` can find {len(problem_names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
+        "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
     rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)

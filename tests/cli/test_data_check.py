@@ -32,13 +32,13 @@ def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_check_prints_a_table_and_ends_with_1_where_something_breaks(sick: Path) -> None:
+def test_check_prints_a_table_and_ends_with_1_where_there_are_errors(sick: Path) -> None:
     done = call("data", "check", str(sick), COLUMNS="160")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     box = r"images\[\d+\]: annotations\[\d+\].bbox \(shapes_\d+.jpg\):"
-    assert re.match(rf"breaks +box_inverted +1 +annotations/instances_train.json: {box}", lines[1])
-    assert "3 would break a run, 1 would harm it, 1 to note" in lines[-1]
+    assert re.match(rf"error +box_inverted +1 +annotations/instances_train.json: {box}", lines[1])
+    assert "3 errors, 1 warning, 1 info" in lines[-1]
 
 
 def test_check_of_a_healthy_data_set_ends_with_0(well: Path) -> None:
@@ -96,7 +96,7 @@ def test_fix_writes_a_copy_that_is_well(sick: Path, tmp_path: Path) -> None:
     assert done.returncode == 1  # of the original
     assert "4 changes, listed in changes.txt" in done.stdout
     again = call("data", "check", str(tmp_path / "copy"))
-    assert again.returncode == 0 and "1 to note" in again.stdout
+    assert again.returncode == 0 and "1 info" in again.stdout
 
 
 def test_fix_into_the_data_set_or_over_something_is_refused(sick: Path, tmp_path: Path) -> None:

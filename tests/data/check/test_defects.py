@@ -49,9 +49,9 @@ def test_each_defect_stands_there_with_pictures_that_lie_in_the_run(run: RunFold
     keep_defects(run, preflight(run, "box_inverted", "image_truncated"))
     told = defects.of_run(run)
     assert told is not None and told["images"] == 24
-    assert {row["name"]: row["severity"] for row in told["problems"]} == {"box_inverted": "breaks", "image_truncated": "breaks"}
+    assert {row["name"]: row["severity"] for row in told["problems"]} == {"box_inverted": "error", "image_truncated": "error"}
     for row in told["problems"]:
-        assert row["count"] == 1 and row["listed"][0]["place"] and row["do"]
+        assert row["count"] == 1 and row["listed"][0]["place"] and row["action"]
         path = Path(row["pictures"][0]["path"])
         assert path.parent.parent == run.path
         with Image.open(path) as picture:
@@ -104,7 +104,7 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
     told = json.loads((folder / defects.TOLD).read_text())
     hostile = "<script>alert(1)</script>"
     files = ["0.jpg", "7.jpg", "../secret.jpg", str(secret), 5, "9.jpg"]
-    told["problems"][0] |= {"do": hostile, "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files]}
+    told["problems"][0] |= {"action": hostile, "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files]}
     told["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
     (folder / defects.TOLD).write_text(json.dumps(told))
     read = defects.of_run(run)

@@ -1,4 +1,4 @@
-"""Data that is in order, data that would break or harm a run, and data that has not changed since it was looked at."""
+"""Data that is in order, data with errors and warnings, and data that has not changed since it was looked at."""
 
 from __future__ import annotations
 

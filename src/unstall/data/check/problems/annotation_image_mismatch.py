@@ -33,7 +33,7 @@ from unstall.data.check.context import Checked, Severity
 from unstall.data.check.fixes import Mending, put_right_by_writing
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: Checked) -> list[Finding]:

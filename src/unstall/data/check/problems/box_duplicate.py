@@ -33,7 +33,7 @@ from unstall.data.check.context import Checked, Severity, Table, shown
 from unstall.data.check.fixes import Mending, leave_out_boxes
 from unstall.data.example import Finding, Flags, Floats
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 MIN_OVERLAP = 0.9  # intersection over union: two objects side by side do not reach it
 _MAX_STEPS = 64  # neighbours of a box that are compared with it, of the same image and class, by their left edge
 

@@ -31,7 +31,7 @@ from unstall.data.check.context import Checked, Severity, shown
 from unstall.data.check.fixes import Mending, box_of
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: Checked) -> list[Finding]:

@@ -32,7 +32,7 @@ from unstall.data.check.context import Checked, Severity, shown
 from unstall.data.check.fixes import Mending, clip
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: Checked) -> list[Finding]:

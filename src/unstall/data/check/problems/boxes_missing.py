@@ -29,7 +29,7 @@ from unstall.base.formatting import counted
 from unstall.data.check.context import Checked, Severity
 from unstall.data.example import Finding, Origin
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: Checked) -> list[Finding]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.data.check.context import Checked, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: Checked) -> list[Finding]:

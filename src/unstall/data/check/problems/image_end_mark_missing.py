@@ -33,7 +33,7 @@ from unstall.data.check.fixes import Mending
 from unstall.data.check.image_encoder import with_end_mark
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 
 
 def examine(checked: Checked) -> list[Finding]:

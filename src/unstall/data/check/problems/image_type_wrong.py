@@ -32,7 +32,7 @@ from unstall.data.check.context import Checked, Severity
 from unstall.data.check.fixes import Mending
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 _ENDINGS = {
     "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
     "png": (".png",),

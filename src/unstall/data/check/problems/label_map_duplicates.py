@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.data.check.context import Checked, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: Checked) -> list[Finding]:

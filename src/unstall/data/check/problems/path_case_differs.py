@@ -28,7 +28,7 @@ from unstall.data.check.context import Checked, Severity
 from unstall.data.check.fixes import Mending, put_right_by_writing
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: Checked) -> list[Finding]:

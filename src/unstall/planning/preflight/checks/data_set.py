@@ -1,4 +1,4 @@
-"""Whether the data would break or harm the training.
+"""Whether the data set has errors or warnings.
 
 What is looked at
 -----------------
@@ -96,11 +96,11 @@ def judged(found: dict[str, Any], context: Context) -> Answer:
         scored_on = _of_validation(context)
     except InvalidInputError as error:
         return Refuses(str(error), "--validation with a data set of the same classes, or without it", found)
-    broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
-    harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
+    broken = [problem for problem in found["problems"] if problem["severity"] == "error"]
+    harmed = [problem for problem in found["problems"] if problem["severity"] == "warning"]
     cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
     if _is_too_much(broken, found, settings.most_bad_share):
-        return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
+        return Refuses(f"{said}; errors: {_named(broken)}", cure, found)
     warnings = [
         *_of_the_settings(context, train),
         *scored_on,
