@@ -132,9 +132,9 @@ def problems_page() -> str:
 
 def preflight_page() -> str:
     said = (
-        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the quick "
-        "ones. Each *fits*,\n*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, "
-        "and never counted as\nfitting."
+        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the "
+        "quick ones. Each is *ok*, a\n*warning* or an *error*, with its reason and its fix; one that cannot know, or fails, "
+        "is *unknown*, and\nnever counted as *ok*."
     )
     quick = {True: "yes", False: "no"}
     rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")

@@ -16,8 +16,8 @@ from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.run_folder import RunFolder
-from unstall.planning.preflight.answers import as_plain
 from unstall.planning.preflight.checks.data_set import look
+from unstall.planning.preflight.results import as_plain
 from unstall.report.html.page import render_run
 from unstall.report.story.report import tell_whole
 from unstall.report.timeline import of_journal
@@ -104,7 +104,10 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
     told = json.loads((folder / defects.TOLD).read_text())
     hostile = "<script>alert(1)</script>"
     files = ["0.jpg", "7.jpg", "../secret.jpg", str(secret), 5, "9.jpg"]
-    told["problems"][0] |= {"action": hostile, "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files]}
+    told["problems"][0] |= {
+        "action": hostile,
+        "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files],
+    }
     told["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
     (folder / defects.TOLD).write_text(json.dumps(told))
     read = defects.of_run(run)

@@ -80,7 +80,7 @@ def _with_checkpoint(run: RunFolder) -> RunFolder:
 
 def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the preflight's plan of memory changes, so that a step fits."""
-    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
+    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["status"] == "warning"]
     return dict(planned[0]["facts"].get("changes", {})) if planned else {}
 
 
