@@ -15,7 +15,7 @@ from unstall.planning.preflight.registry import HEADINGS, check_module, check_na
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
-    where = f"src/unstall/preflight/checks/{name}.py"
+    where = f"src/unstall/planning/preflight/checks/{name}.py"
     summary = summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring(name).splitlines()) if re.fullmatch("-+", under)]
@@ -26,7 +26,7 @@ def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_looks_at_a_context_and_says_whether_it_is_quick(name: str) -> None:
-    where = f"src/unstall/preflight/checks/{name}.py"
+    where = f"src/unstall/planning/preflight/checks/{name}.py"
     module = check_module(name)
     assert list(inspect.signature(module.look).parameters) == ["context"], (
         f"{where}: add `def look(context: Context) -> CheckResult`."
