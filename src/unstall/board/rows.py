@@ -95,8 +95,8 @@ class Reader:
 
     def _take_story(self) -> None:
         """Which worker it was, where its journal need not be read."""
-        told = self._story.get("membership") or {}
-        self.sighting.worker, self.sighting.of = told.get("worker"), told.get("of")
+        told = self._story.get("distributed") or {}
+        self.sighting.worker, self.sighting.of = told.get("rank"), told.get("world_size")
         self.sighting.cluster = str(told.get("cluster", ""))
         self.sighting.ended = "done" if self._story.get("state") == "done" else "failed"
 

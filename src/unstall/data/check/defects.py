@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.private_files import make_private_folder, write_private, write_whole
+from unstall.journal.legacy_names import update_defect
 from unstall.journal.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def of_run(run: RunFolder) -> dict[str, Any] | None:
         plain = json.loads((folder / TOLD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    rows = _rows(plain.get("problems")) if isinstance(plain, dict) else []
+    rows = [update_defect(row) for row in _rows(plain.get("problems"))] if isinstance(plain, dict) else []
     pictures = 0
     problems = []
     for row in [row for row in rows if _NAME.fullmatch(_text(row.get("name")))][:MAX_PROBLEMS]:

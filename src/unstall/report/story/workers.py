@@ -35,8 +35,8 @@ def tell_crew(crew: RunGroup, holding: Holding | None = None) -> dict[str, Any]:
         "verdicts": verdicts,
         "holders": quickly,
         "held": holding.held if holding else None,
-        "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
-        + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
+        "unknown": [{"missing": each.missing, "fix": each.fix, "causes": name} for name, each in diagnosis.unknown.items()]
+        + [{"missing": f"{name}: {each.error}", "fix": "", "causes": name} for name, each in diagnosis.crashed.items()],
         "unread": [{"run": member.run, **asdict(each)} for member in crew.members for each in member.journal.unread],
         "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
     }
