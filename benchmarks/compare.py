@@ -184,7 +184,8 @@ def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | No
         return None
     plain = compared(first, second)
     return {
-        "pair": f"identical, {name}", "told": plain["summary"], "differences": [each["description"] for each in plain["differences"]],
+        "pair": f"identical, {name}", "told": plain["summary"],
+        "differences": [each["description"] for each in plain["differences"]],
         "is_quiet": plain["summary"] == [NOTHING],
     }  # fmt: skip
 

@@ -220,9 +220,9 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
 def _nothing_known(run: RunFolder, newest: float) -> Row:
     return {
         "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
-        "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "remaining_s": None,
-        "stalled_s": None, "verdict": None, "outcome": None, "repairs": 0, "began_at": None, "changed_at": newest,
-        "seconds": None, "note": None, "failure": None, "distributed": None,
+        "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None,
+        "remaining_s": None, "stalled_s": None, "verdict": None, "outcome": None, "repairs": 0, "began_at": None,
+        "changed_at": newest, "seconds": None, "note": None, "failure": None, "distributed": None,
     }  # fmt: skip
 
 
