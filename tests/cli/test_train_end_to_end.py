@@ -38,7 +38,7 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     score = json.loads(evaluated.stdout)
     assert (
         score["scored"]["images"] == "held_out"
-        and score["scored"]["of"] == 16
+        and score["scored"]["total"] == 16
         and score["images"] == score["scored"]["count"] < 16
     )
     assert evaluated.stderr.startswith(f"Scoring {score['images']} held-out images of 16")

@@ -126,7 +126,12 @@ def test_with_fewer_cores_a_program_waits_for_itself() -> None:
 
 def test_waiting_for_input_that_is_the_same_at_each_step_is_clear_though_the_machine_is_full() -> None:
     def fed(waiting: float, crowd: float) -> dict[str, Any]:
-        figures = {"parts": {"input": waiting}, "parts_unsure_s": {"input": 0.002}, "crowded_share": crowd, "step_spread_s": 0.4}
+        figures = {
+            "parts": {"input": waiting},
+            "parts_uncertainty_s": {"input": 0.002},
+            "crowded_share": crowd,
+            "step_spread_s": 0.4,
+        }
         return changed(step(3.0, 0.2, 0.0), figures=figures)
 
     assert noise.part("input", fed(0.004, 0.85), fed(0.405, 0.88)).is_clear
@@ -135,9 +140,9 @@ def test_waiting_for_input_that_is_the_same_at_each_step_is_clear_though_the_mac
 
 
 def test_one_step_that_was_held_up_makes_no_run_slower() -> None:
-    held_up = changed(step(0.11, 1.1, 0.0), figures={"parts": {"compute": 0.16}, "parts_unsure_s": {"compute": 0.04}})
+    held_up = changed(step(0.11, 1.1, 0.0), figures={"parts": {"compute": 0.16}, "parts_uncertainty_s": {"compute": 0.04}})
     assert not noise.part("compute", held_up, step(0.104, 1.1, 0.0)).is_clear
-    steady = changed(held_up, figures={"parts_unsure_s": {"compute": 0.002}})
+    steady = changed(held_up, figures={"parts_uncertainty_s": {"compute": 0.002}})
     assert noise.part("compute", steady, step(0.104, 1.1, 0.0)).is_clear
 
 
@@ -153,7 +158,7 @@ def test_identical_runs_stay_silent_however_busy_the_machine_was() -> None:
 def timed(whole: float, spread: float, crowd: float, waiting: float, computing: float, *unsure: float) -> dict[str, Any]:
     parts = {"input": waiting, "compute": computing, "validation": 0.0, "checkpoint": 0.0, "compile": 0.0, "other": 0.0}
     unsure_s = dict(zip(("input", "compute"), unsure, strict=True))
-    figures = {"step_s": whole, "step_spread_s": spread, "crowded_share": crowd, "parts": parts, "parts_unsure_s": unsure_s}
+    figures = {"step_s": whole, "step_spread_s": spread, "crowded_share": crowd, "parts": parts, "parts_uncertainty_s": unsure_s}
     return changed(record(), figures={**figures, "images_per_s": 16 / whole, "steps": 160})
 
 

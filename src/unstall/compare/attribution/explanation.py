@@ -53,8 +53,8 @@ class Explanation:
         return {
             "difference": self.difference.name, "detail": self.difference.detail, "description": self.told,
             "channel": self.channel, "part": self.part, "amount": None if self.is_shared else self.amount, "unit": self.unit,
-            "how": self.how, "share": None if self.is_shared else round(self.share, 4), "range": list(self.range) if self.is_range else None,
-            "shared_amount": self.amount if self.is_shared else None,
+            "how": self.how, "share": None if self.is_shared else round(self.share, 4),
+            "range": list(self.range) if self.is_range else None, "shared_amount": self.amount if self.is_shared else None,
         }  # fmt: skip
 
 

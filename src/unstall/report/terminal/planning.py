@@ -30,7 +30,7 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     kept = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
     place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
     print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{kept}"))
-    print_line(out, Text(f"figures: {WAYS[plain['way']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
+    print_line(out, Text(f"figures: {WAYS[plain['method']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
         print_line(out, Text(f"note: {plain['note']}", "yellow"))
     print_clean(out, _parts(plain))
@@ -103,7 +103,7 @@ def _verdict(plain: dict[str, Any]) -> Any:
     from rich.text import Text
 
     largest = plain["largest_micro_batch"]
-    more = " or more" if largest == plain["most_images"] else ""
+    more = " or more" if largest == plain["max_images"] else ""
     found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
     if not plain["fits"]:
         return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")

@@ -24,7 +24,7 @@ def weights_of(variant: str, folder: Path) -> str:
 
 def test_weights_of_the_same_detector_fit(tmp_path: Path) -> None:
     found = look(context(tmp_path, weights=weights_of("ssd_tiny", tmp_path)))
-    assert isinstance(found, CheckOk) and found.facts["taken"] == found.facts["of"]
+    assert isinstance(found, CheckOk) and found.facts["matched"] == found.facts["total"]
 
 
 def test_weights_of_another_detector_refuse(tmp_path: Path) -> None:

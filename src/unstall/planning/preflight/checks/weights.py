@@ -62,8 +62,8 @@ def _of_file(path: str, context: Context) -> CheckResult:
     known = shapes.known()[context.settings.model]
     fit = best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
     facts = {
-        "taken": len(fit.taken),
-        "of": fit.wanted,
+        "matched": len(fit.taken),
+        "total": fit.wanted,
         "left_out": grouped(fit.left_out),
         "new": grouped(fit.new),
         "as": fit.what,
