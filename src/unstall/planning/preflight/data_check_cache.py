@@ -17,7 +17,7 @@ from unstall.storage import located
 from unstall.storage.bucket_path import BucketPath
 
 MAX_KEPT = 50  # findings of other data sets; the oldest go
-LAYOUT = 2  # of what is kept; another one is not read
+LAYOUT = 3  # of what is kept; another one is not read
 
 
 def folder() -> Path:
