@@ -211,7 +211,7 @@ def main() -> None:
         (variant,) = wishes.variant
         print(json.dumps(learn(variant)))
         return
-    from unstall.detectors import variants
+    from unstall.config.detectors import variants
 
     rows: list[dict[str, Any]] = []
     for variant in wishes.variant or [name for name in variants() if name.endswith("_tiny")]:

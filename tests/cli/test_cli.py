@@ -18,7 +18,7 @@ import pytest
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL
 from unstall.cli import all_commands, command_names, inner_names
-from unstall.diagnosis.findings import cause_names
+from unstall.diagnosis.causes import CAUSES
 
 STARTED_IN = Path.cwd()
 PROGRAM = "import sys, time\nprint('of the program')\ntime.sleep(1)\nsys.exit(5)\n"
@@ -85,10 +85,10 @@ def test_a_wrong_command_names_the_nearest() -> None:
 
 def test_causes_are_listed_for_a_person_and_as_json() -> None:
     listed = as_json("causes")["causes"]
-    assert [row["cause"] for row in listed] == list(cause_names())
+    assert [row["cause"] for row in listed] == list(CAUSES.names())
     assert all(row["summary"] for row in listed)
     shown = call("causes").stdout
-    assert all(name in shown for name in cause_names())
+    assert all(name in shown for name in CAUSES.names())
 
 
 def test_explain_prints_the_page_for_a_person_and_as_json() -> None:

@@ -86,7 +86,7 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
     The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
     """
     from unstall.config import recipes
-    from unstall.detectors import family_of
+    from unstall.config.detectors import family_of
 
     family_of(model)
     recipe = recipes.recipe_of(model)
@@ -100,13 +100,13 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format. `places` are those in a
     file."""
-    from unstall.data.formats import format_names
-    from unstall.detectors import family_of, pages
+    from unstall.config.detectors import family_of, family_settings
+    from unstall.data.formats import FORMATS
 
     def at(name: str) -> str:
         return f"{places[name]}: " if name in places else ""
 
-    kinds = {each.name: each.kind for each in pages.settings(family_of(settings.model))}
+    kinds = {each.name: each.kind for each in family_settings(family_of(settings.model))}
     for name, value in settings.detector.items():
         try:
             _refuse_of_detector(settings.model, name, value, kinds)
@@ -116,8 +116,8 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
         if name not in augment_names():
             meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
             raise InvalidInputError(f"{at('augment')}augment: there is no '{name}'.{meant}")
-    if settings.format is not None and settings.format not in format_names():
-        expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
+    if settings.format is not None and settings.format not in FORMATS.names():
+        expected = f"expected one of {', '.join(FORMATS.names())}. Received: {settings.format!r}"
         raise InvalidInputError(f"{at('format')}format: {expected}")
 
 

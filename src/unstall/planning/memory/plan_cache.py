@@ -13,7 +13,13 @@ import unstall
 from unstall.planning.memory.messages import Answer, Question
 
 PACKAGES = ("keras", "numpy", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin", "tensorflow", "tensorflow-cpu", "torch")
-SOURCES = ("detectors", "training", "backends", "planning/memory")  # a change of these may change what a step needs
+SOURCES = (
+    "config/detectors",
+    "detectors",
+    "training",
+    "backends",
+    "planning/memory",
+)  # a change of these may change what a step needs
 
 
 def home() -> Path:

@@ -17,8 +17,9 @@ from unstall.base.errors import UnstallError
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import from_plain
 from unstall.planning.preflight.answers import Answer, Refuses, Unknown, as_plain
+from unstall.planning.preflight.checks import CHECKS
 from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.registry import check_module, needs
+from unstall.planning.preflight.registry import needs
 
 TOLD_EVERY_S = 0.2  # progress
 
@@ -59,9 +60,9 @@ def answered(name: str, context: Context, known: dict[str, str]) -> Answer:
         if known.get(other) in {"refuses", "unknown"}:
             return Unknown(f"{other} must be in order first")
     try:
-        answer: Answer = check_module(name).look(context)
+        answer: Answer = CHECKS.module(name).look(context)
     except UnstallError as wrong:
-        return Refuses(str(wrong), getattr(check_module(name), "CURE", ""))
+        return Refuses(str(wrong), getattr(CHECKS.module(name), "CURE", ""))
     return answer
 
 
