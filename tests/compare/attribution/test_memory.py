@@ -40,7 +40,7 @@ def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_
     assert one_peak_each.told == "batch 16 → 32: +50 to +150 MiB"
     assert [each / MIB for each in one_peak_each.as_plain()["range"]] == pytest.approx([50, 150])
     by_steps = memory_of(shown_by_steps(900), shown_by_steps(1000, batch=32)).explanations[0]
-    assert by_steps.told == "batch 16 → 32: +100.0 MiB"
+    assert by_steps.told == "batch 16 → 32: +100 MiB"
     assert by_steps.as_plain()["range"] is None
 
 
@@ -113,7 +113,7 @@ def test_room_that_others_took_is_told_where_a_run_died_of_it() -> None:
     after = killed(machine={"available_bytes": 700 * MIB})
     comparison = compared(before, after)
     assert comparison.differences[0].name == "foreign"
-    assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.1 GiB free"]
+    assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.13 GiB free"]
 
 
 def test_room_that_others_took_is_nothing_where_the_run_was_well() -> None:
