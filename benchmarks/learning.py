@@ -43,7 +43,7 @@ def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> An
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
-    from unstall.data.augment import Flip
+    from unstall.data.augment.horizontal_flip import Flip
     from unstall.data.pipeline import Pipeline, Settings
 
     height, width = detector.settings.image_px
