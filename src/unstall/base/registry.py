@@ -5,7 +5,8 @@
     CAUSES.module("input_starved")    # imported when asked for
     CAUSES.summary("input_starved")   # the first line of its page, without importing it
 
-An entry that is named like a keyword of Python has a file with an underscore appended: `import_.py`.
+An entry that is named like a keyword of Python has a file with an underscore appended: `import_.py`. With `hyphens`, names have
+hyphens where the files have underscores: `lr-find` is `lr_find.py`.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from unstall.base.suggestions import did_you_mean
 
 
 class Registry:
-    def __init__(self, package: str, kind: str, exclude: Iterable[str] = (), listing: str = "") -> None:
+    def __init__(self, package: str, kind: str, exclude: Iterable[str] = (), listing: str = "", hyphens: bool = False) -> None:
         """`kind` is what an error message calls an entry. `exclude` are modules of the package that are no entries. `listing` is
         a sentence that says where the entries, `{count}` of them, are listed; without it, an error message names them all."""
         self.package = package
         self.kind = kind
         self._exclude = frozenset(exclude)
         self._listing = listing
+        self._hyphens = hyphens
 
     def names(self) -> tuple[str, ...]:
         return self._names
@@ -47,24 +49,31 @@ class Registry:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         found = {info.name for info in pkgutil.iter_modules([str(self.folder)])} - self._exclude
-        return tuple(sorted(name.removesuffix("_") for name in found))
+        names = (stem.removesuffix("_") for stem in found)
+        return tuple(sorted(name.replace("_", "-") if self._hyphens else name for name in names))
 
-    def refuse_unknown(self, name: str) -> None:
-        """InvalidInputError with the most similar name there is."""
+    def refuse_unknown(self, name: str, within: str = "") -> None:
+        """InvalidInputError with the most similar name there is. `within` is put before the name: 'data' of 'data check'."""
         if name not in self.names():
             listing = self._listing.format(count=len(self.names())) or f"{self.kind.capitalize()}s: {', '.join(self.names())}."
-            raise InvalidInputError(f"There is no {self.kind} '{name}'.{did_you_mean(name, self.names())} {listing}")
+            raise InvalidInputError(
+                f"There is no {self.kind} '{f'{within} {name}'.strip()}'.{did_you_mean(name, self.names())} {listing}"
+            )
 
     def module(self, name: str) -> ModuleType:
         self.refuse_unknown(name)
         return importlib.import_module(self.module_name(name))
 
     def module_name(self, name: str) -> str:
-        return f"{self.package}.{_file_stem(name)}"
+        return f"{self.package}.{self._file_stem(name)}"
 
     def source_file(self, name: str) -> Path:
-        path = self.folder / _file_stem(name)
+        path = self.folder / self._file_stem(name)
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+    def _file_stem(self, name: str) -> str:
+        stem = name.replace("-", "_") if self._hyphens else name
+        return f"{stem}_" if keyword.iskeyword(stem) else stem
 
     # --- pages ---
 
@@ -79,7 +88,3 @@ class Registry:
 
     def summaries(self) -> dict[str, str]:
         return {name: self.summary(name) for name in self.names()}
-
-
-def _file_stem(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name

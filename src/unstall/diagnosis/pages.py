@@ -19,7 +19,7 @@ def limits(name: str) -> dict[str, Any]:
 
 def limits_of(module: ModuleType) -> dict[str, Any]:
     """The constants of the module in capitals, in the order of the code."""
-    skipped = {"EXPLAINS"}
+    skipped = {"EXPLAINS", "TYPE_CHECKING"}
     return {
         key: value
         for key, value in vars(module).items()
