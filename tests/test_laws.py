@@ -43,7 +43,9 @@ INSIDE = [
     *SOURCE.glob("probe/**/*.py"),
     *SOURCE.glob("journal/**/*.py"),
     *SOURCE.glob("base/redact/*.py"),
+    SOURCE / "base" / "directories.py",
     SOURCE / "base" / "errors.py",
+    SOURCE / "base" / "file_lock.py",
     SOURCE / "base" / "private_files.py",
     SOURCE / "__init__.py",
 ]
@@ -58,7 +60,9 @@ NEWER_NAMES = frozenset({
 LIGHT = (
     "unstall.journal",
     "unstall.probe",
+    "unstall.base.directories",
     "unstall.base.errors",
+    "unstall.base.file_lock",
     "unstall.base.redact",
     "unstall.base.private_files",
 )

@@ -17,7 +17,7 @@ import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL
-from unstall.cli import all_commands, inner_names
+from unstall.cli import all_commands, commands, inner_names
 from unstall.diagnosis.causes import CAUSES
 
 STARTED_IN = Path.cwd()

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import unstall
+from unstall.base.directories import cache_dir
 from unstall.planning.memory.messages import Answer, Question
 
 PACKAGES = ("keras", "numpy", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin", "tensorflow", "tensorflow-cpu", "torch")
@@ -20,11 +21,6 @@ SOURCES = (
     "backends",
     "planning/memory",
 )  # a change of these may change what a step needs
-
-
-def home() -> Path:
-    """The user's folder for what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
 
 
 def key(question: Question) -> str:
@@ -52,7 +48,7 @@ def remember(question: Question, answer: Answer) -> None:
 
 
 def _path(question: Question) -> Path:
-    return home() / "memory" / f"{key(question)}.json"
+    return cache_dir() / "memory" / f"{key(question)}.json"
 
 
 @cache

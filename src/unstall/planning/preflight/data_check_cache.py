@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import unstall
+from unstall.base.directories import cache_dir
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.storage import located
@@ -24,7 +24,7 @@ LAYOUT = 2  # of what is kept; another one is not read
 
 def folder() -> Path:
     """In the user's cache directory."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall" / "data-checks"
+    return cache_dir() / "data-checks"
 
 
 def name_of(data: DataSet, settings: Settings) -> str:
