@@ -19,7 +19,7 @@ from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, Keyed, by_anchor, precision
+from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, by_anchor, precision
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
@@ -40,7 +40,7 @@ VGG_STEPS_PX = (8, 16, 32, 64, None, None)
 LITE_EXTRAS = (512, 256, 256, 128)  # channels of the maps that follow MobileNet's, each halved
 
 
-class Scaled(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class Scaled(KeyedLayer, keras.layers.Layer):  # type: ignore[misc]
     """Every place of a map brought to length 1, then each channel to a length that is learned.
 
     Its key is `backbone`, so that its variable is `backbone.scale_weight`, as in torchvision, where the backbone itself holds it.

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.compare.records import MIB, changed, record
-from unstall.compare.attribution.explanation import Explained, told_range
+from unstall.compare.attribution.explanation import ChannelExplanation, told_range
 from unstall.compare.attribution.memory import BEYOND_PLAN
 from unstall.compare.comparison import Comparison, compared
 
 ACTIVATIONS = 64.0  # MiB, of the two large layers of a record, at a batch of 16
 
 
-def memory_of(before: dict[str, Any], after: dict[str, Any]) -> Explained:
+def memory_of(before: dict[str, Any], after: dict[str, Any]) -> ChannelExplanation:
     return compared(before, after).of_channel("memory")
 
 
@@ -23,7 +23,7 @@ def shown_by_steps(mib: float, **others: Any) -> dict[str, Any]:
     return changed(record(peak_mib=mib, **others), figures={"host_usual_bytes": mib * MIB, "host_unsure_bytes": 2 * MIB})
 
 
-def amounts(explained: Explained) -> dict[str, float]:
+def amounts(explained: ChannelExplanation) -> dict[str, float]:
     """In MiB."""
     return {each.difference.name: each.amount / MIB for each in explained.explanations}
 

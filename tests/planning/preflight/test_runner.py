@@ -106,10 +106,10 @@ def test_checks_come_after_those_that_they_need() -> None:
 ASKS = """
 import sys
 from pathlib import Path
-from unstall.planning.preflight import runner as asking
+from unstall.planning.preflight import runner
 from unstall.planning.preflight.runner import preflight
 from unstall.config.sources import resolve
-asking.quick_names = lambda: ("cores", "packages", "paths", "data_set", "weights")
+runner.quick_names = lambda: ("cores", "packages", "paths", "data_set", "weights")
 found = preflight(resolve({}).settings, Path("nowhere"), is_quick=True)
 print(found["counts"]["unknown"], sorted({"numpy", "keras", "tensorflow", "jax", "torch"} & set(sys.modules)))
 """

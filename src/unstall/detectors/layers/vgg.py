@@ -16,7 +16,7 @@ from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.defaults import VGG16, VGG_DILATION, VGG_WIDTH
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, computed_again, max_pool
-from unstall.detectors.layers.initializers import Drawn, glorot_uniform, he_normal
+from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal
 from unstall.detectors.layers.resnet import Norms
 
 STAGE_WIDTHS = (1, 2, 4, 8, 8)
@@ -36,7 +36,7 @@ class Convs(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, steps: Sequence[Step], row: str, first: int = 0, norms: Norms | None = None,
-        start: Drawn | None = None,
+        start: RandomInitializer | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=f"{row}.{first}")
         self.convs, self.norms = [], []

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
 from unstall.training.distributed import process_env
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 ENGINES = Registry(__name__, "engine")
 LOCAL = "local"
@@ -30,12 +30,12 @@ def recognised(environ: Mapping[str, str]) -> str:
     return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if process_env.is_given(environ):
         found = [process_env.of(environ)]
     else:
-        found = ENGINES.module(recognised(environ)).memberships(environ, workers)
+        found = ENGINES.module(recognised(environ)).process_envs(environ, workers)
     return found
 
 
@@ -44,14 +44,14 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     if process_env.is_given(environ):
         return process_env.of(environ).workers
     name = recognised(environ)
-    return None if name == LOCAL else int(ENGINES.module(name).memberships(environ, 1)[0].workers)
+    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].workers)
 
 
 def guest(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
     if workers_said(environ) is None:
         return None
-    first = memberships(environ, 1)[0]
+    first = process_envs(environ, 1)[0]
     return None if first.is_first else first.worker
 
 
