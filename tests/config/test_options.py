@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.aliases import CALLED_ELSEWHERE
-from unstall.config.options import ByGroups, given, setting_options
+from unstall.config.options import GroupedCommand, given, setting_options
 from unstall.detectors import pages
 
 
@@ -19,7 +19,7 @@ def typed(*arguments: str) -> dict[str, Any]:
     """What a command gets that was called with these."""
     got: dict[str, Any] = {}
 
-    @click.command(cls=ByGroups)
+    @click.command(cls=GroupedCommand)
     @setting_options
     def command(**keywords: Any) -> None:
         got.update(given(keywords))
@@ -87,7 +87,7 @@ def test_every_name_that_is_pointed_to_is_a_setting() -> None:
 
 
 def test_help_has_every_setting_with_its_meaning_under_its_heading() -> None:
-    @click.command(cls=ByGroups)
+    @click.command(cls=GroupedCommand)
     @setting_options
     def command(**keywords: Any) -> None:
         raise AssertionError

@@ -49,9 +49,9 @@ def command(
     start(backend)
     with shown_progress() as progress:
         from unstall.detectors.weights.store import build_from
-        from unstall.training.evaluate.inference import Detecting, predict
+        from unstall.training.evaluate.inference import InferenceModel, predict
 
-        result = predict(Detecting(build_from(weights)), data, description.class_names, batch, least_score, progress)
+        result = predict(InferenceModel(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:
             draw(data, result, located(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}

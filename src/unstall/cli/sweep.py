@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 
-@click.command("sweep", cls=ByGroups, help=__doc__)
+@click.command("sweep", cls=GroupedCommand, help=__doc__)
 @click.option("--least", default=1e-6, show_default=True, type=click.FloatRange(1e-12, 100), help="The first rate.")
 @click.option("--most", default=1.0, show_default=True, type=click.FloatRange(1e-12, 1000), help="The last one.")
 @click.option("--steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="How many.")

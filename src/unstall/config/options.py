@@ -55,7 +55,7 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class ByGroups(click.Command):
+class GroupedCommand(click.Command):
     """Help with the settings under the headings that `settings.py` has; an option that is another trainer's is told by its name
     here."""
 

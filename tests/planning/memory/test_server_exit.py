@@ -20,33 +20,33 @@ import pytest
 from tests.programs import write
 from unstall.planning.memory import server
 
-ASKER = """
+CLIENT = """
 import sys
-from unstall.planning.memory import client
-from unstall.planning.memory.client import Asking
+from unstall.planning.memory import client as module
+from unstall.planning.memory.client import PlannerClient
 from unstall.planning.memory.messages import question
 from unstall.config.settings import Settings
 
-client.MAX_S = float(sys.argv[1])
-comes = Asking._comes
+module.MAX_S = float(sys.argv[1])
+comes = PlannerClient._comes
 
 def comes_once_the_process_is_stopped(self, stdout):
     sys.stdin.readline()
     return comes(self, stdout)
 
-Asking._comes = comes_once_the_process_is_stopped
-with Asking() as asking:
+PlannerClient._comes = comes_once_the_process_is_stopped
+with PlannerClient() as client:
     try:
-        asking(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
-    except client.NotAnswered as error:
+        client(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
+    except module.NotAnswered as error:
         print(error)
 """
 
 
 @contextmanager
-def asker(folder: Path, max_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+def client_process(folder: Path, max_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
     """And the process that it asks, which is stopped."""
-    program = write(folder, ASKER)
+    program = write(folder, CLIENT)
     env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
     command = [sys.executable, str(program), str(max_s)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
@@ -63,15 +63,15 @@ def asker(folder: Path, max_s: float = 600.0) -> Iterator[tuple[subprocess.Popen
                 asked.kill()
 
 
-def stopped(asker: subprocess.Popen[str]) -> psutil.Process:
-    while asker.poll() is None:
-        for child in psutil.Process(asker.pid).children():
+def stopped(client: subprocess.Popen[str]) -> psutil.Process:
+    while client.poll() is None:
+        for child in psutil.Process(client.pid).children():
             if server.__name__ in child.cmdline():
                 wait_until_it_is_begun(child)
                 child.suspend()
                 return child
         time.sleep(0.02)
-    raise AssertionError(f"nobody was asked: exit code {asker.returncode}")
+    raise AssertionError(f"nobody was asked: exit code {client.returncode}")
 
 
 def wait_until_it_is_begun(process: psutil.Process) -> None:
@@ -87,7 +87,7 @@ def is_gone(process: psutil.Process) -> bool:
 @pytest.mark.torch
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
-    with asker(tmp_path) as (process, answering):
+    with client_process(tmp_path) as (process, answering):
         process.send_signal(number)
         process.wait(240)
         assert is_gone(answering)
@@ -95,7 +95,7 @@ def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_one_that_is_given_up_is_ended(tmp_path: Path) -> None:
-    with asker(tmp_path, max_s=0.5) as (process, answering):
+    with client_process(tmp_path, max_s=0.5) as (process, answering):
         assert process.communicate(timeout=240)[0].startswith("The process that was to say what a step needs took longer than")
         assert process.returncode == 0 and is_gone(answering)
 

@@ -47,14 +47,14 @@ sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str
 ROOT = Path(__file__).parents[3]
 
 
-def a_run(**fates: list[dict[str, Any]]) -> RunFolder:
+def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     """`of_1=[…]`: what befalls worker 1 in each of its lives."""
     run = run_folder.create("train")
     plain = as_plain(Settings(batch_size=16, workers=2, backend="jax"))
     run.write_settings(plain, are_given=True)
     run.write_settings(plain)
-    for worker, befalls in fates.items():
-        (run.path / f"fates-{worker[3:]}.json").write_text(json.dumps(befalls))
+    for worker, faults_of_worker in faults.items():
+        (run.path / f"fates-{worker[3:]}.json").write_text(json.dumps(faults_of_worker))
     return run
 
 

@@ -26,11 +26,11 @@ def command(config: str, out: str, data: str | None, labels: str | None, validat
     from unstall.report import json
     from unstall.report.terminal.tfod_import import show_imported
     from unstall.tfod.conversion import convert, refuse_existing, write
-    from unstall.tfod.inputs import Given
+    from unstall.tfod.inputs import PathOverrides
 
     json.refuse_unwritable(json_target)
     refuse_existing(out)
     with shown_progress() as progress:
-        converted = convert(config, Given(data, labels, validation, out), progress)
+        converted = convert(config, PathOverrides(data, labels, validation, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)
