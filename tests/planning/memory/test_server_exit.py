@@ -38,7 +38,7 @@ PlannerClient._comes = comes_once_the_process_is_stopped
 with PlannerClient() as client:
     try:
         client(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
-    except module.NotAnswered as error:
+    except module.PlannerError as error:
         print(error)
 """
 
