@@ -128,8 +128,8 @@ def remedies_page() -> str:
 
 def problems_page() -> str:
     said = (
-        f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. What *breaks* stops a run, gives a NaN\n"
-        "or is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
+        f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
+        "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
     rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
@@ -137,9 +137,9 @@ def problems_page() -> str:
 
 def preflight_page() -> str:
     said = (
-        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the quick "
-        "ones. Each *fits*,\n*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, "
-        "and never counted as\nfitting."
+        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the "
+        "quick ones. Each is *ok*, a\n*warning* or an *error*, with its reason and its fix; one that cannot know, or fails, "
+        "is *unknown*, and\nnever counted as *ok*."
     )
     quick = {True: "yes", False: "no"}
     rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")

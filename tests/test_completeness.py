@@ -175,7 +175,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
 
 @pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_is_named_by_the_fault(name: str) -> None:
-    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inside_out'."
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inverted'."
     assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
 
 
@@ -221,7 +221,7 @@ def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", REMEDIES.names())
 def test_a_remedy_is_named_by_what_it_does(name: str) -> None:
-    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': a verb and its object, as in 'lower_rate'."
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': a verb and its object, as in 'lower_learning_rate'."
     assert not name.split("_", maxsplit=1)[0].endswith(("ed", "ing")), f"'{name}': begin with a verb in the imperative."
 
 

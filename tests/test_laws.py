@@ -166,7 +166,7 @@ except SystemExit as end:
     [
         "causes",
         "explain generator_blocked",
-        "explain lower_rate",
+        "explain lower_learning_rate",
         "runs",
         "runs --prune --state failed --dry-run",
         "attach PID",

@@ -100,14 +100,14 @@ def test_explain_prints_the_page_for_a_person_and_as_json() -> None:
 
 
 def test_explain_knows_remedies_too() -> None:
-    page = as_json("explain", "lower_rate")
-    assert page["remedy"] == "lower_rate" and page["safety"] == "auto" and "How to undo it" in page["sections"]
-    assert "What it costs" in call("explain", "lower_rate").stdout
+    page = as_json("explain", "lower_learning_rate")
+    assert page["remedy"] == "lower_learning_rate" and page["safety"] == "auto" and "How to undo it" in page["sections"]
+    assert "What it costs" in call("explain", "lower_learning_rate").stdout
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "heading"),
-    [("check", "read_speed", "Why it matters"), ("problem", "box_twice", "What it does to a training")],
+    [("check", "read_speed", "Why it matters"), ("problem", "box_duplicate", "What it does to a training")],
 )
 def test_explain_knows_checks_and_problems_of_data_too(kind: str, name: str, heading: str) -> None:
     page = as_json("explain", name)
@@ -118,9 +118,9 @@ def test_explain_knows_checks_and_problems_of_data_too(kind: str, name: str, hea
 @pytest.mark.parametrize(
     ("wrong", "nearest"),
     [
-        ("lower_rates", "'lower_rate'? That is a remedy."),
+        ("lower_learning_rates", "'lower_learning_rate'? That is a remedy."),
         ("disk_rooms", "'disk_room'? That is a check of the preflight."),
-        ("box_twise", "'box_twice'? That is a problem of data."),
+        ("box_duplicat", "'box_duplicate'? That is a problem of data."),
     ],
 )
 def test_explain_of_a_wrong_name_names_the_nearest_of_all_kinds(wrong: str, nearest: str) -> None:

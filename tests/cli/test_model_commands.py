@@ -52,7 +52,12 @@ def test_import_makes_a_weights_file_and_says_what_was_taken(tiny_pth: Path, tmp
     assert f"{VARIANT}, classes 6, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
     told = as_json("weights", "show", str(out))
     assert told["description"]["variant"] == VARIANT and told["written_by"] == "Unstall"
-    assert told["fits"][0] == {"variant": VARIANT, "taken": len(told["tensors"]), "of": len(told["tensors"]), "as": "a detector"}
+    assert told["fits"][0] == {
+        "variant": VARIANT,
+        "matched": len(told["tensors"]),
+        "total": len(told["tensors"]),
+        "as": "a detector",
+    }
 
 
 def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:

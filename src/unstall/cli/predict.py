@@ -54,7 +54,7 @@ def command(
         result = predict(InferenceModel(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:
             draw(data, result, located(out), progress)
-    plain = {"weights": weights, "backend": backends.running_backend(), "least_score": least_score, **result}
+    plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": least_score, **result}
     answer(plain, json_target, show)
     if result["skipped"]:
         sys.exit(1)

@@ -25,6 +25,7 @@ from unstall.base.directories import state_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
+from unstall.journal.legacy_names import update_story
 from unstall.journal.rank import told_by
 from unstall.journal.writer import is_remote
 
@@ -137,7 +138,7 @@ class RunFolder:
             story = json.loads(redact_json(self.story_path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
-        return story if isinstance(story, dict) else None
+        return update_story(story) if isinstance(story, dict) else None
 
     # --- of a training by `unstall train` ---
 

@@ -43,7 +43,7 @@ def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, form
     assert any(change["problem"] == defect for change in told["changes"])
     after = check(read(tmp_path / "copy", format))
     assert defect not in after.found
-    assert not after.breaks
+    assert not after.has_errors
 
 
 @pytest.mark.parametrize("format", FORMATS.names())
@@ -59,10 +59,10 @@ def test_a_healthy_data_set_is_copied_as_it_is(tmp_path: Path, format: str) -> N
 
 
 def test_the_changes_are_listed_as_json_and_as_text(tmp_path: Path) -> None:
-    write_shapes(tmp_path / "set", Shapes(30, 160, 120), "voc", defects=["box_inside_out", "image_truncated", "box_tiny"])
+    write_shapes(tmp_path / "set", Shapes(30, 160, 120), "voc", defects=["box_inverted", "image_truncated", "box_tiny"])
     write_copy(check(read(tmp_path / "set")), tmp_path / "copy")
     listed = json.loads((tmp_path / "copy" / "changes.json").read_text())
-    assert {change["problem"] for change in listed["changes"]} == {"box_inside_out", "image_truncated"}
+    assert {change["problem"] for change in listed["changes"]} == {"box_inverted", "image_truncated"}
     assert [left["problem"] for left in listed["left_as_it_was"]] == ["box_tiny"]
     text = (tmp_path / "copy" / "changes.txt").read_text()
     assert "the corners are swapped" in text and "Left as it was:" in text

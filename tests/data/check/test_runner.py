@@ -17,10 +17,10 @@ from unstall.data.synthetic.shapes import Shapes
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:
-    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_twice", "box_no_area", "image_grey"])
+    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_duplicate", "box_no_area", "image_grey"])
     found = list(check(read(tmp_path / "set")).found)
     assert [severity_of(problem) for problem in found] == sorted((severity_of(p) for p in found), key=list(Severity).index)
-    assert severity_of(found[0]) is Severity.BREAKS and severity_of(found[-1]) is Severity.NOTE
+    assert severity_of(found[0]) is Severity.ERROR and severity_of(found[-1]) is Severity.INFO
 
 
 def test_a_finding_names_file_line_and_box(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_the_report_is_plain_data(tmp_path: Path) -> None:
     plain = as_plain(spoiled(tmp_path, "box_not_finite"))
     assert json.loads(json.dumps(plain)) == plain
     (problem,) = plain["problems"]
-    assert problem["problem"] == "box_not_finite" and problem["count"] == 1 and plain["breaks"]
+    assert problem["problem"] == "box_not_finite" and problem["count"] == 1 and plain["has_errors"]
     assert problem["findings"][0]["field"].startswith("images[")
 
 

@@ -71,7 +71,7 @@ def test_without_images_a_healthy_data_set_is_silent_too(tmp_path: Path, format:
 
 
 def test_several_defects_do_not_hide_each_other(tmp_path: Path) -> None:
-    wanted = ["box_inside_out", "box_not_finite", "class_unknown", "image_missing", "image_truncated", "path_case_differs"]
+    wanted = ["box_inverted", "box_not_finite", "class_unknown", "image_missing", "image_truncated", "path_case_differs"]
     write_shapes(tmp_path / "set", Shapes(40, 160, 120), "coco", defects=wanted)
     assert sorted(check(read(tmp_path / "set")).found) == wanted
 
@@ -82,9 +82,9 @@ def test_a_defect_that_a_format_cannot_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="There is no defect 'box_purple'"):
         write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["box_purple"])
     with pytest.raises(InvalidInputError, match="too few images"):
-        write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_twice", "box_tiny"])
+        write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_duplicate", "box_tiny"])
 
 
 def test_notes_alone_do_not_break() -> None:
-    notes = [problem for problem in PROBLEMS.names() if severity_of(problem) is Severity.NOTE]
+    notes = [problem for problem in PROBLEMS.names() if severity_of(problem) is Severity.INFO]
     assert {"annotation_empty", "box_tiny", "class_unused", "image_grey", "label_map_gaps"} <= set(notes)

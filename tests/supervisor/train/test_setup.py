@@ -18,11 +18,11 @@ from unstall.supervisor.train.setup import REMEDIES, begin, begin_as_guest, goin
 WANTED = Settings(batch_size=16)
 
 
-def preflight(answer: str, **changes: Any) -> dict[str, Any]:
+def preflight(status: str, **changes: Any) -> dict[str, Any]:
     return {
         "checks": [
-            {"check": "cores", "answer": "warns"},
-            {"check": "memory_plan", "answer": answer, "facts": {"changes": changes}},
+            {"check": "cores", "status": "warning"},
+            {"check": "memory_plan", "status": status, "facts": {"changes": changes}},
         ]
     }
 
@@ -44,8 +44,8 @@ def test_every_change_of_a_plan_has_its_remedy() -> None:
 
 
 def test_only_a_plan_that_warns_changes_anything() -> None:
-    assert planned_changes(preflight("warns", remat=True)) == {"remat": True}
-    assert planned_changes(preflight("fits")) == {} == planned_changes({"checks": []})
+    assert planned_changes(preflight("warning", remat=True)) == {"remat": True}
+    assert planned_changes(preflight("ok")) == {} == planned_changes({"checks": []})
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def page_as_plain(name: str) -> dict[str, Any]:
         "problem": name,
         "summary": parts.pop(""),
         "severity": module.SEVERITY.value,
-        "is_mended": hasattr(module, "propose_fixes"),
+        "is_fixable": hasattr(module, "propose_fixes"),
         "sections": parts,
         "limits": {key: value for key, value in limits_of(module).items() if key != "SEVERITY"},
     }

@@ -30,8 +30,8 @@ class Report:
     seconds: float
 
     @property
-    def breaks(self) -> bool:
-        return any(severity_of(problem) is Severity.BREAKS for problem in self.found)
+    def has_errors(self) -> bool:
+        return any(severity_of(problem) is Severity.ERROR for problem in self.found)
 
     def count(self, severity: Severity) -> int:
         return sum(len(findings) for problem, findings in self.found.items() if severity_of(problem) is severity)
@@ -78,7 +78,7 @@ def as_plain(report: Report) -> dict[str, Any]:
         "boxes": data.box_count,
         "classes": list(data.classes),
         "seconds": round(report.seconds, 3),
-        "breaks": report.breaks,
+        "has_errors": report.has_errors,
         "problems": [
             {
                 "problem": problem,

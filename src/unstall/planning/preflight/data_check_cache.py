@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unstall.data.example import DataSet
 
 MAX_KEPT = 50  # findings of other data sets; the oldest go
-LAYOUT = 2  # of what is kept; another one is not read
+LAYOUT = 3  # of what is kept; another one is not read
 
 
 def folder() -> Path:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unstall.training.loop.datasets import TrainValData
 
 DATA = "data"  # of a checkpoint's position
-CURE = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
+FIX = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
 
 
 def told(learned: TrainValData) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str
     if before is None:  # a checkpoint of an older version
         return ""
     if before["classes"] != now["classes"]:
-        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {CURE}.")
+        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}.")
     if before["examples"] == now["examples"]:
         return ""
     images = counted(now["examples"], "image")
