@@ -184,12 +184,12 @@ def test_shapes_with_a_wrong_wish_say_what_is_expected(option: str, value: str, 
 
 
 def test_problems_are_listed_and_explained() -> None:
-    from unstall.data.check.runner import problem_names
+    from unstall.data.check.problems import PROBLEMS
 
     listed = as_json("data", "problems")["problems"]
-    assert [row["problem"] for row in listed] == list(problem_names())
+    assert [row["problem"] for row in listed] == list(PROBLEMS.names())
     shown = call("data", "problems", COLUMNS="160").stdout
-    assert all(name in shown for name in problem_names())
+    assert all(name in shown for name in PROBLEMS.names())
     assert "What it does to a training" in call("data", "problems", "box_duplicate").stdout
     assert as_json("data", "problems", "box_duplicate")["page"].startswith("# box_duplicate")
     done = call("data", "problems", "box_duplicat")

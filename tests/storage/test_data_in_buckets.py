@@ -16,7 +16,7 @@ from unstall.base.errors import BucketError, InvalidInputError
 from unstall.data import formats
 from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
-from unstall.data.formats import format_module
+from unstall.data.formats import FORMATS
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, joined
 from unstall.data.synthetic.files import write_shapes
@@ -41,7 +41,7 @@ def on_disk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     data = formats.read(root / "coco")
     for name in ("voc", "yolo", "tfrecord"):
         (root / name).mkdir()
-        format_module(name).write(data, root / name)
+        FORMATS.module(name).write(data, root / name)
     return {each.name: each for each in root.iterdir() if each.is_dir()}
 
 

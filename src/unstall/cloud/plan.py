@@ -234,12 +234,12 @@ def measured(data: DataSet | None, settings: Settings) -> Input:
 
 def core_rate(data: DataSet, settings: Settings) -> float:
     """Images per second of CPU time: what waits for storage, or for other programs on this machine, does not count."""
+    from unstall.config.detectors import image_px
     from unstall.data.augment.names import augmentations
     from unstall.data.pipeline import Pipeline
     from unstall.data.pipeline import Settings as PipelineSettings
-    from unstall.detectors import pages
 
-    height, width = settings.detector.get("image_px") or pages.image_px(settings.model)
+    height, width = settings.detector.get("image_px") or image_px(settings.model)
     wanted = PipelineSettings(
         batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width), most_boxes=settings.most_boxes,
         augmentations=augmentations(settings.augment), input_threads=1,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.base.directories import state_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
@@ -66,7 +67,7 @@ def folder_for(place: str) -> Path:
 
 def _state() -> Path:
     try:
-        return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+        return state_dir()
     except RuntimeError:
         raise InvalidInputError(
             "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."

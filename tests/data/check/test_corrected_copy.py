@@ -12,14 +12,15 @@ import pytest
 from tests.data.check.datasets import checked, example, healthy, spoiled
 from unstall.base.errors import InvalidInputError
 from unstall.data.check.corrected_copy import correct, refuse_unsafe, write_copy
-from unstall.data.check.runner import Report, check, examine, problem_module, problem_names
-from unstall.data.formats import format_names, read
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import Report, check, examine
+from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.defects import defect_names, formats_of
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
 FIXABLE = [
-    (name, format) for name in defect_names() if hasattr(problem_module(name), "propose_fixes") for format in formats_of(name)
+    (name, format) for name in defect_names() if hasattr(PROBLEMS.module(name), "propose_fixes") for format in formats_of(name)
 ]
 
 
@@ -30,7 +31,7 @@ def digest(folder: Path) -> dict[str, str]:
 
 def report_of(*examples: object) -> Report:
     what = checked(*examples)  # type: ignore[arg-type]
-    return Report(what, examine(what, problem_names()), 0.0)
+    return Report(what, examine(what, PROBLEMS.names()), 0.0)
 
 
 @pytest.mark.parametrize(("defect", "format"), FIXABLE, ids=lambda value: value)
@@ -45,7 +46,7 @@ def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, form
     assert not after.has_errors
 
 
-@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize("format", FORMATS.names())
 def test_a_healthy_data_set_is_copied_as_it_is(tmp_path: Path, format: str) -> None:
     report = healthy(tmp_path, format)
     told = write_copy(report, tmp_path / "copy")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.test_completeness import ROOT, stale_pages
-from unstall.planning.preflight.registry import HEADINGS, check_module, check_names, docstring, sections, summaries
+from unstall.planning.preflight.checks import CHECKS
+from unstall.planning.preflight.registry import HEADINGS, check_names, sections, summaries
 
 
 @pytest.mark.parametrize("name", check_names())
@@ -18,7 +19,7 @@ def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
     where = f"src/unstall/planning/preflight/checks/{name}.py"
     summary = summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
-    underlined = [line for line, under in pairwise(docstring(name).splitlines()) if re.fullmatch("-+", under)]
+    underlined = [line for line, under in pairwise(CHECKS.page(name).splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
     empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
@@ -27,7 +28,7 @@ def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_looks_at_a_context_and_says_whether_it_is_quick(name: str) -> None:
     where = f"src/unstall/planning/preflight/checks/{name}.py"
-    module = check_module(name)
+    module = CHECKS.module(name)
     assert list(inspect.signature(module.look).parameters) == ["context"], (
         f"{where}: add `def look(context: Context) -> CheckResult`."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from unstall.base.registry import Registry
 from unstall.config.sources import resolve
 from unstall.planning.preflight import registry, runner
 from unstall.planning.preflight.results import count_by_status
@@ -35,14 +36,16 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "preflight" / "checks").mkdir(parents=True)
     for entry in (source / "preflight").glob("*.py"):
         (package / "preflight" / entry.name).write_text(entry.read_text())
-    (package / "preflight" / "checks" / "__init__.py").touch()
+    of_checks = Path("preflight", "checks", "__init__.py")
+    (package / of_checks).write_text((source / of_checks).read_text())
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
-    monkeypatch.setattr(registry, "FOLDER", package / "preflight" / "checks")
+    monkeypatch.syspath_prepend(str(package / "preflight"))
+    monkeypatch.setattr(registry, "CHECKS", Registry("checks", "check"))
     registry.check_names.cache_clear()
-    registry._constants.cache_clear()
     yield package / "preflight" / "checks"
     registry.check_names.cache_clear()
-    registry._constants.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "checks"]:
+        del sys.modules[name]
 
 
 def put(checks: Path, name: str, body: str, needs: tuple[str, ...] = ()) -> None:

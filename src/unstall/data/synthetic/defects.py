@@ -15,7 +15,7 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import Floats
-from unstall.data.formats import format_names
+from unstall.data.formats import FORMATS
 from unstall.data.synthetic.file_defects import SPOILED
 from unstall.data.synthetic.files import Draft
 
@@ -23,7 +23,7 @@ from unstall.data.synthetic.files import Draft
 def formats_of(defect: str) -> tuple[str, ...]:
     """The formats that can have it."""
     if defect in _PREPARED:
-        return _ONLY.get(defect, format_names())
+        return _ONLY.get(defect, FORMATS.names())
     return tuple(SPOILED.get(defect, {}))
 
 

@@ -16,8 +16,9 @@ from typing import Any
 from unstall.base.errors import UnstallError
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import from_plain
+from unstall.planning.preflight.checks import CHECKS
 from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.registry import check_module, needs
+from unstall.planning.preflight.registry import needs
 from unstall.planning.preflight.results import CheckError, CheckResult, CheckUnknown, as_plain
 
 TOLD_EVERY_S = 0.2  # progress
@@ -59,9 +60,9 @@ def run_check(name: str, context: Context, known: dict[str, str]) -> CheckResult
         if known.get(other) in {"error", "unknown"}:
             return CheckUnknown(f"{other} must be in order first")
     try:
-        result: CheckResult = check_module(name).look(context)
+        result: CheckResult = CHECKS.module(name).look(context)
     except UnstallError as wrong:
-        return CheckError(str(wrong), getattr(check_module(name), "FIX", ""))
+        return CheckError(str(wrong), getattr(CHECKS.module(name), "FIX", ""))
     return result
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, some
 from unstall.training.checkpoint.integrity import POSITION
-from unstall.training.loop.datasets import TrainValData
+
+if TYPE_CHECKING:
+    from unstall.training.loop.datasets import TrainValData
 
 DATA = "data"  # of a checkpoint's position
 FIX = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"

@@ -29,17 +29,19 @@ import statistics
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import BucketError
 from unstall.base.formatting import rate
-from unstall.data.example import ImageSource
 from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, rate_of
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
 from unstall.storage.bucket import AT_ONCE
+
+if TYPE_CHECKING:
+    from unstall.data.example import ImageSource
 
 NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
@@ -92,7 +94,7 @@ def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
     waits = []
     for source in sample[:SMALL_READS]:
         began = time.perf_counter()
-        ImageSource(source.path, source.offset, SMALL_BYTES).read()
+        replace(source, length=SMALL_BYTES).read()
         waits.append(time.perf_counter() - began)
     began = time.perf_counter()
 

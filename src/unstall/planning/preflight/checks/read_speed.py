@@ -29,12 +29,15 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from unstall.base.formatting import rate
-from unstall.data.example import ImageSource
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
+
+if TYPE_CHECKING:
+    from unstall.data.example import ImageSource
 
 NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
