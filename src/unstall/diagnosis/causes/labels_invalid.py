@@ -86,7 +86,7 @@ def _crash(journal: Journal) -> Found | None:
                 certainty=Certainty.CERTAIN,
                 summary=f"The labels do not fit the model: {what}. The program ended with that error.",
                 evidence=(Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,)),),
-                do=("number the classes from 0", "give the last layer one output per class"),
+                actions=("number the classes from 0", "give the last layer one output per class"),
                 where=line,
                 effect=Effect.STOPS,
             )
@@ -109,7 +109,7 @@ def _refused(journal: Journal) -> Found | None:
                 f"numbers that are not finite in the labels of the batch: {count}", bad[0]["not_finite"], 0, (refused.looked,)
             ),
         ),
-        do=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
+        actions=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
         where=user_line(refused.error, program_folder(journal)),
         effect=Effect.STOPS,
     )
@@ -210,7 +210,7 @@ def _found(run: LearningCurve, labels: BatchArray, summary: str, evidence: Evide
         certainty=Certainty.CERTAIN,
         summary=summary,
         evidence=(evidence,),
-        do=do,
+        actions=do,
         where=short(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )
