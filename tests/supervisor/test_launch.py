@@ -34,7 +34,8 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize(
-    "child", ["import time; time.sleep(600)", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"]
+    "child",
+    ["import time; time.sleep(600)", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"],
 )
 def test_child_processes_end_with_a_program_that_is_stopped(child: str, tmp_path: Path) -> None:
     program = write(tmp_path, PROGRAM.format(child=child, folder=str(tmp_path)))
