@@ -22,11 +22,17 @@ def file_of(folder: Path, text: str) -> Path:
 
 def test_names_and_values_come_with_the_lines_that_they_stand_in(tmp_path: Path) -> None:
     path = file_of(
-        tmp_path, '# mine\nepochs = 3\n\naugment = ["flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n'
+        tmp_path,
+        '# mine\nepochs = 3\n\naugmentations = ["horizontal_flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n',
     )
     values, places = toml_file.read(path)
-    assert values == {"epochs": 3, "augment": ("flip", "mosaic"), "cache_bytes": 2 * 2**30, "detector": {"image_px": [64, 96]}}
-    lines = {"epochs": 2, "augment": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
+    assert values == {
+        "epochs": 3,
+        "augmentations": ("horizontal_flip", "mosaic"),
+        "cache_bytes": 2 * 2**30,
+        "detector": {"image_px": [64, 96]},
+    }
+    lines = {"epochs": 2, "augmentations": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
     assert places == {name: f"{path}:{line}" for name, line in lines.items()}
 
 
@@ -106,10 +112,10 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
         optional={
             "data": words,
             "epochs": st.integers(1, 1000),
-            "rate": st.floats(0, 100),
+            "learning_rate": st.floats(0, 100),
             "remat": st.booleans(),
-            "augment": st.lists(words, max_size=3),
-            "skip_examples": st.lists(st.integers(0, 2**40), max_size=3),
+            "augmentations": st.lists(words, max_size=3),
+            "exclude_examples": st.lists(st.integers(0, 2**40), max_size=3),
             "detector": st.dictionaries(
                 st.sampled_from(["image_px", "width"]), st.integers(0, 100) | st.lists(st.floats(0, 9)), min_size=1
             ),

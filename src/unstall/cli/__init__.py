@@ -26,6 +26,8 @@ from unstall.base.dependencies import missing_packages_named
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
+from unstall.config.aliases import OLD_COMMANDS
+from unstall.config.command import Command
 from unstall.supervisor.signal_dispositions import given
 
 FOLDER = Path(__file__).parent
@@ -75,7 +77,8 @@ class Commands(click.Group):
         known = command_names(self.group_name)
         if args[0] not in known and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], known, n=1)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
+            now = OLD_COMMANDS.get(f"{self.group_name} {args[0]}".strip())
+            hint = f"Use '{now}'. " if now else f"Did you mean '{near[0]}'? " if near else ""
             called = f"{self.group_name} {args[0]}".strip()
             raise InvalidInputError(f"There is no command '{called}'. {hint}Commands: {', '.join(known)}.")
         return super().resolve_command(ctx, args)
@@ -87,7 +90,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, first_line(f"{self.group_name} {name}".strip())) for name in names])
 
 
-class Learning(click.Command):
+class Learning(Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -119,10 +122,22 @@ def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Of a command that reads a data set: `format_name` and `labels`."""
-    labels = click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
-    known = "coco, voc, yolo or tfrecord; else it is recognised."
-    return click.option("--format", "format_name", metavar="FORMAT", help=known)(labels(function))
+    """Of a command that reads a data set: `format_name` and `label_map`."""
+    label_map = click.option(
+        "--label-map", metavar="FILE", help="Label map or list of classes, if it is not part of the data set."
+    )
+    known = "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected."
+    return click.option("--format", "format_name", metavar="FORMAT", help=known)(label_map(function))
+
+
+def batch_size_option(default: int) -> Decorator:
+    """Of a command that computes detections."""
+    kind = click.IntRange(1, 1024)
+    return click.option("--batch-size", default=default, show_default=True, type=kind, help="Images processed at once.")
+
+
+def num_classes_option(explained: str) -> Decorator:
+    return click.option("--num-classes", type=click.IntRange(1, 100_000), metavar="N", help=explained)
 
 
 weights_option: Decorator = click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")
@@ -133,7 +148,10 @@ backend_option: Decorator = click.option(
 
 def command_names(group_name: str = "") -> list[str]:
     """Of this folder, or of the group in it."""
-    return sorted(info.name.removesuffix("_") for info in pkgutil.iter_modules([str(FOLDER.joinpath(*_file_names(group_name)))]))
+    return sorted(
+        info.name.removesuffix("_").replace("_", "-")
+        for info in pkgutil.iter_modules([str(FOLDER.joinpath(*_file_names(group_name)))])
+    )
 
 
 def all_commands() -> list[str]:
@@ -152,12 +170,13 @@ def load(typed: str) -> click.Command:
 
 
 def module_name(typed: str) -> str:
-    """The file is named like the command; one that is a word of Python's own has a line behind it: `weights/import_.py`."""
+    """The file is named like the command: `lr_find.py`. One that is a word of Python's own has a line behind it:
+    `weights/import_.py`."""
     return ".".join([__name__, *_file_names(typed)])
 
 
 def _file_names(typed: str) -> list[str]:
-    return [f"{word}_" if keyword.iskeyword(word) else word for word in typed.split()]
+    return [f"{word}_" if keyword.iskeyword(word) else word.replace("-", "_") for word in typed.split()]
 
 
 def source_file(typed: str) -> Path:

@@ -11,9 +11,10 @@ import click
 
 from unstall.base.dependencies import missing_packages_named
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 
 
-@click.command("explain", help=__doc__)
+@click.command("explain", cls=Command, help=__doc__)
 @click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:

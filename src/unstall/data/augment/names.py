@@ -9,11 +9,11 @@ from unstall.base.errors import InvalidInputError
 from unstall.data.augment import Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
 
 NAMED: dict[str, Augmentation] = {
-    "flip": Flip(),
-    "scale_crop": ScaleJitter(),
+    "horizontal_flip": Flip(),
+    "scale_jitter": ScaleJitter(),
     "zoom_out": ZoomOut(),
     "iou_crop": IoUCrop(),
-    "photometric": Photometric(),
+    "photometric_distort": Photometric(),
     "mosaic": Mosaic(),
 }
 
@@ -23,5 +23,5 @@ def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
         if name not in NAMED:
             near = difflib.get_close_matches(name, NAMED, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise InvalidInputError(f"augment: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
+            raise InvalidInputError(f"augmentations: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
     return tuple(NAMED[name] for name in names)

@@ -40,24 +40,24 @@ class TrainValData:
 def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
-        data = shapes(settings.shapes, image_px, aside, progress)
+        data = shapes(settings.synthetic_images, image_px, aside, progress)
     else:
-        data = formats.read(settings.data, settings.format, progress, settings.labels)
+        data = formats.read(settings.data, settings.format, progress, settings.label_map)
     if not data.examples:
         raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
     apart = kept_apart(data.classes, settings, progress)
     if apart is not None:
-        return TrainValData(_learned(data), apart, f"scored on {settings.validation}")
+        return TrainValData(_learned(data), apart, f"scored on {settings.val_data}")
     return _divided(data, settings)
 
 
 def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
     """What is scored on, where it is a data set of its own."""
-    if settings.validation is None:
+    if settings.val_data is None:
         return None
-    apart = formats.read(settings.validation, settings.format, progress, settings.labels)
+    apart = formats.read(settings.val_data, settings.format, progress, settings.label_map)
     _refuse_other_classes(classes, apart)
     return _scored(apart)
 
@@ -74,14 +74,14 @@ def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
 
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
     """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
-    if settings.validation is not None or not data.examples:
+    if settings.val_data is not None or not data.examples:
         return len(_learned(data).examples)
     return len(_divided(data, settings).train.examples)
 
 
 def to_learn_from(count: int, settings: Settings) -> int:
     """Of images that have no split to score on."""
-    return count if settings.validation is not None else round(count * (1 - settings.validation_share))
+    return count if settings.val_data is not None else round(count * (1 - settings.val_split))
 
 
 def _has_own_validation(data: DataSet) -> bool:
@@ -93,11 +93,11 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
     if _has_own_validation(data):
         return TrainValData(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
     data = _learned(data)
-    if not settings.validation_share:
-        return TrainValData(data, None, "not scored: validation_share is 0")
+    if not settings.val_split:
+        return TrainValData(data, None, "not scored: val_split is 0")
     if len(data.examples) == 1:
         return TrainValData(data, None, "not scored: there is one image, which is learned from")
-    shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
+    shares = {TRAIN: 1 - settings.val_split, VALIDATION: settings.val_split}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     apart = only(parted, VALIDATION)
     remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
@@ -125,7 +125,7 @@ def _scored(data: DataSet) -> DataSet:
 # --- the embedded shapes ---
 
 
-def cache_folder() -> Path:
+def cache_dir() -> Path:
     """Of the user, for what can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
 
@@ -134,11 +134,11 @@ def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress 
     """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
     height, width = image_px
     name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
-    for folder in (cache_folder() / name, aside / name):
+    for folder in (cache_dir() / name, aside / name):
         if not folder.exists() and not _drawn(folder, count, width, height, progress):
             continue
         return formats.read(folder, "coco", progress)
-    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
+    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_dir()}' nor to '{aside}'.")
 
 
 def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:

@@ -73,7 +73,7 @@ class Step:
         self.iteration = 0  # steps done, those that were not applied too
         self.program = Program(detector, settings)
         first = self.program.first_state()
-        self._shared: SharedStepping | None = shared_stepping(self.program, first) if settings.workers > 1 else None
+        self._shared: SharedStepping | None = shared_stepping(self.program, first) if settings.num_workers > 1 else None
         self.stepping: Stepping = self._shared or stepping(self.program, first)
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
@@ -113,8 +113,8 @@ class Step:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.stepping.averaged() if self.settings.average_decay else self.stepping.lent():
-            self._shows_averages = bool(self.settings.average_decay)
+        with self.stepping.averaged() if self.settings.ema_decay else self.stepping.lent():
+            self._shows_averages = bool(self.settings.ema_decay)
             try:
                 yield
             finally:

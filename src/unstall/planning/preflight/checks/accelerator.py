@@ -67,7 +67,7 @@ def judged(cards: list[dict[str, Any]], context: Context) -> Answer:
 def _without(context: Context, facts: dict[str, Any]) -> Answer:
     size_of_it = f"{context.settings.model} has {context.published_parameters / 1e6:.1f} million weights"
     if context.published_parameters > MAX_PARAMETERS_ON_CPU:
-        cure = "a smaller model (`unstall train --models`), or a machine with a card"
+        cure = "a smaller model (`unstall train --list-models`), or a machine with a card"
         return Warns(f"no NVIDIA card: it trains on the CPU, and {size_of_it}", cure, facts)
     return Fits(f"no NVIDIA card: it trains on the CPU; {size_of_it}", facts)
 

@@ -1,4 +1,4 @@
-"""Workers of one machine: `unstall train --workers N` starts them itself.
+"""Workers of one machine: `unstall train --num-workers N` starts them itself.
 
 They meet at a port of 127.0.0.1 that is free when they are started; if another program takes it in between, they are started
 again at another. Where the machine has cards, each worker is given one of its own.
