@@ -15,11 +15,11 @@ from unstall.config.settings import Settings, as_json, as_plain, changed, from_p
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"ratee": 1}, "no setting 'ratee'. Did you mean 'learning_rate'?"),
-        ({"learning_rate": 1}, "no setting 'learning_rate'. Did you mean 'learning_rate'?"),
-        ({"imgsz": 640}, "no setting 'imgsz'. Did you mean 'detector.image_px'?"),
-        ({"learning_rate": "fast"}, "rate: expected a number from 0 to 100. Received: 'fast'"),
-        ({"learning_rate": float("nan")}, "rate: expected a number"),
+        ({"learning_ratee": 1}, "no setting 'learning_ratee'. Did you mean 'learning_rate'?"),
+        ({"lr0": 1}, "no setting 'lr0'. Use 'learning_rate'."),
+        ({"imgsz": 640}, "no setting 'imgsz'. Use 'detector.image_px'."),
+        ({"learning_rate": "fast"}, "learning_rate: expected a number from 0 to 100. Received: 'fast'"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected a number"),
         ({"epochs": 0}, "epochs: expected a whole number from 1"),
         ({"epochs": 1.5}, "epochs: expected a whole number"),
         ({"epochs": True}, "epochs: expected a whole number"),

@@ -58,11 +58,11 @@ def test_with_fewer_epochs_the_rate_drops_earlier_unless_it_is_said_when() -> No
         ({"detector": {"ratios": 1}}, "detector: ratios: expected a list, as in [1.0, 2.0]. Received: 1"),
         ({"detector": {"trainable_stages": 1.5}}, "detector: trainable_stages: expected a whole number. Received: 1.5"),
         ({"detector": {"frozen_norms": 1}}, "detector: frozen_norms: expected true or false. Received: 1"),
-        ({"detector": {"score_threshold": 0.5}}, "ssd_tiny has no setting 'score_threshold'. Did you mean 'least_score'?"),
+        ({"detector": {"score_threshold": 0.5}}, "ssd_tiny has no setting 'score_threshold'. Use 'least_score'."),
         ({"detector": {"image_px": [8, 8]}}, "image_px: expected height and width in whole pixels, 32 to 8192"),
         ({"detector": {"classes": 3}}, "'classes' are counted in the data"),
         ({"detector": {"remat": True}}, "Write: --remat"),
-        ({"augmentations": ["mosaik"]}, "augment: there is no 'mosaik'. Did you mean 'mosaic'?"),
+        ({"augmentations": ["mosaik"]}, "augmentations: there is no 'mosaik'. Did you mean 'mosaic'?"),
         ({"format": "cocoa"}, "format: expected one of coco, tfrecord, voc, yolo. Received: 'cocoa'"),
         ({"batch_size": 8, "micro_batch_size": 3}, "micro_batch_size: expected a divisor of batch_size (8)"),
     ],
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, o
     [
         ('model = "ssd_tiny"\n[detector]\nimage_px = 7\n', 3, "detector: image_px: expected height and width"),
         ("[detector]\nwidht = 7\n", 2, "detector: ssd_tiny has no setting 'widht'. Did you mean 'width'?"),
-        ('epochs = 1\naugment = ["mosaik"]\n', 2, "augment: there is no 'mosaik'"),
+        ('epochs = 1\naugmentations = ["mosaik"]\n', 2, "augmentations: there is no 'mosaik'"),
         ('epochs = 1\nformat = "cocoa"\n', 2, "format: expected one of coco"),
     ],
 )

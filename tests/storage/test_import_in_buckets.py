@@ -48,6 +48,6 @@ def test_a_config_on_the_disk_asks_no_bucket_but_the_one_that_was_said(google: P
     google.proxy.seen.clear()
     convert(config)
     assert google.proxy.seen == []
-    found = convert(config, Given(data=f"{google.url}/tf/data.record", labels=f"{google.url}/none"))
+    found = convert(config, Given(data=f"{google.url}/tf/data.record", label_map=f"{google.url}/none"))
     assert found.images == 20
     assert [each.why for each in found.to_set if each.setting == "label_map"] == ["nothing is there"]

@@ -61,29 +61,25 @@ OLD_OPTIONS = {
 # What Ultralytics, Lightning, Detectron2, torchvision's references and the TF Object Detection API call ours. 'detector.x' is a
 # name in the table [detector]; as an option, `--detector x=…`.
 CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "learning_rate": ("lr", "lr0", "base_lr", "initial_learning_rate", "learning_rate_base", "solver.base_lr"),
-    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size", "ims_per_batch",
-                   "solver.ims_per_batch", "train_config.batch_size"),
+    "learning_rate": ("lr", "lr0", "base_lr", "initial_learning_rate", "learning_rate_base"),
+    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size", "ims_per_batch"),
     "micro_batch_size": ("accumulate", "accumulation", "accumulation_steps", "accumulate_grad_batches",
                          "gradient_accumulation_steps", "grad_accum", "nbs"),
-    "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_steps", "max_steps", "num_train_steps", "max_iter",
-               "solver.max_iter"),
+    "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_steps", "max_steps", "num_train_steps", "max_iter"),
     "precision": ("amp", "fp16", "bf16", "half", "mixed_precision", "dtype", "use_bfloat16", "solver.amp.enabled"),
     "remat": ("gradient_checkpointing", "checkpointing", "rematerialize"),
     "ema_decay": ("ema", "model_ema", "model_ema_decay", "moving_average", "moving_average_decay"),
     "clip_norm": ("clipnorm", "global_clipnorm", "grad_clip", "gradient_clip_val", "max_grad_norm", "gradient_clipping_by_norm"),
-    "weight_decay": ("wd", "decay", "l2", "solver.weight_decay"),
-    "momentum": ("solver.momentum",),
-    "warmup_steps": ("warmup", "warmup_epochs", "warm_up", "warmup_iters", "lr_warmup_epochs", "solver.warmup_iters"),
-    "lr_schedule": ("scheduler", "lr_scheduler", "lr_scheduler_name", "cos_lr", "lrf", "solver.lr_scheduler_name"),
+    "weight_decay": ("wd", "decay", "l2"),
+    "warmup_steps": ("warmup", "warmup_epochs", "warm_up", "warmup_iters", "lr_warmup_epochs"),
+    "lr_schedule": ("scheduler", "lr_scheduler", "lr_scheduler_name", "cos_lr", "lrf"),
     "lr_milestones": ("milestones", "lr_steps", "lr_step", "lr_step_size", "step_size", "solver.steps"),
     "patience": ("early_stopping", "early_stop", "early_stopping_patience"),
-    "eval_interval": ("check_val_every_n_epoch", "val_interval", "val_period", "eval_every", "eval_period", "test.eval_period"),
+    "eval_interval": ("check_val_every_n_epoch", "val_interval", "val_period", "eval_every", "eval_period"),
     "num_input_workers": ("dataloader_workers", "num_parallel_calls", "num_threads", "dataloader.num_workers"),
     "num_workers": ("world_size", "nproc_per_node", "num_nodes", "num_machines", "num_gpus"),
     "augmentations": ("augmentation", "transforms", "data_augmentation_options", "fliplr"),
-    "weights": ("pretrained", "checkpoint", "init_from", "fine_tune_checkpoint", "weights_path", "weights_backbone", "ckpt_path",
-                "model.weights"),
+    "weights": ("pretrained", "checkpoint", "init_from", "fine_tune_checkpoint", "weights_path", "weights_backbone", "ckpt_path"),
     "data": ("dataset", "data_path", "train_data", "input_path", "datasets.train"),
     "val_data": ("val", "validation_data", "datasets.test"),
     "val_split": ("validation_split", "val_fraction"),
@@ -92,16 +88,15 @@ CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "seed": ("random_seed", "seed_everything"),
     "out": ("output_dir", "output", "save_dir", "project", "model_dir", "default_root_dir", "logdir"),
     "max_boxes_per_image": ("max_boxes", "max_number_of_boxes"),
-    "checkpoint_interval_steps": ("checkpoint_every_n", "checkpoint_period", "save_period", "solver.checkpoint_period"),
+    "checkpoint_interval_steps": ("checkpoint_every_n", "checkpoint_period", "save_period"),
     "max_checkpoints": ("save_top_k", "max_to_keep", "checkpoint_max_to_keep"),
     "cache_bytes": ("cache",),
     "score_threshold": ("conf", "confidence", "confidence_threshold", "score_thresh", "min_score"),
     "to": ("format",),
-    "detector.image_px": ("imgsz", "img_size", "image_size", "input_size", "image_px", "height", "width", "input.min_size_train"),
-    "detector.trainable_stages": ("freeze", "freeze_backbone", "frozen_stages", "trainable_backbone_layers", "freeze_at",
-                                  "model.backbone.freeze_at"),
-    "detector.least_score": ("conf", "score_thresh", "score_threshold", "model.roi_heads.score_thresh_test"),
-    "detector.most_iou": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "model.roi_heads.nms_thresh_test"),
+    "detector.image_px": ("imgsz", "img_size", "image_size", "input_size", "image_px", "height", "width", "min_size_train"),
+    "detector.trainable_stages": ("freeze", "freeze_backbone", "frozen_stages", "trainable_backbone_layers", "freeze_at"),
+    "detector.least_score": ("conf", "score_thresh", "score_threshold", "score_thresh_test"),
+    "detector.most_iou": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "nms_thresh_test"),
 }  # fmt: skip
 # Words that mean something else here, or for which there is no setting: what to do instead.
 ADVICE = {
@@ -110,7 +105,6 @@ ADVICE = {
     "max_steps": "a run is counted in epochs",
     "num_train_steps": "a run is counted in epochs",
     "max_iter": "a run is counted in epochs",
-    "solver.max_iter": "a run is counted in epochs",
     "warmup_epochs": "the warm-up is counted in steps",
     "lr_warmup_epochs": "the warm-up is counted in steps",
     "lrf": "'cosine' ends at 0",
@@ -120,7 +114,7 @@ ADVICE = {
     "gradient_accumulation_steps": "it is the number of images in one pass, not the number of passes",
     "go_on": "--resume alone continues the run in --out, or starts it",
 }
-DEVICES = ("device", "devices", "gpu", "gpus", "gpu_ids", "accelerator", "cuda", "model.device")
+DEVICES = ("device", "devices", "gpu", "gpus", "gpu_ids", "accelerator", "cuda")
 ON_DEVICES = "the backend takes the first device that it sees. CUDA_VISIBLE_DEVICES chooses which, --backend the framework"
 
 
@@ -188,15 +182,20 @@ def as_option(setting: str) -> str:
 
 
 def _known_by(name: str, known: set[str]) -> list[str]:
-    """The settings and options that are or were called so, here or elsewhere, of those that are known."""
-    written = _plain(name)
-    found = [*OLD_OPTIONS.get(written, ()), *([OLD_NAMES[written]] if written in OLD_NAMES else [])]
-    found += [ours for ours, names in CALLED_ELSEWHERE.items() if written in names]
+    """The settings and options that are or were called so, here or elsewhere, of those that are known. Of SOLVER.BASE_LR and
+    trainer.max_epochs the last part says it, too."""
+    whole, last = name.lower().lstrip("-+~").replace("-", "_"), _plain(name)
+    found: list[str] = []
+    for written in dict.fromkeys((whole, last)):
+        found += [*OLD_OPTIONS.get(written, ()), *([OLD_NAMES[written]] if written in OLD_NAMES else [])]
+        found += [ours for ours, names in CALLED_ELSEWHERE.items() if written in names]
+    found += [last] if last != whole else []
     return [each for each in found if each.partition(".")[0] in known]
 
 
 def _plain(name: str) -> str:
-    return name.lower().lstrip("-+~").replace("-", "_")
+    """SOLVER.BASE_LR: base_lr."""
+    return name.lower().lstrip("-+~").replace("-", "_").rpartition(".")[2]
 
 
 def _sentence(text: str) -> str:

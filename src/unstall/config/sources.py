@@ -23,24 +23,16 @@ from unstall.storage.urls import located, parts_of, refuse_unset
 
 PATHS = ("data", "label_map", "val_data", "weights", "cache_dir")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
+# What every recipe says.
 OF_RECIPES = (
-    "optimizer",
-    "learning_rate",
-    "batch_size",
-    "epochs",
-    "warmup_steps",
-    "weight_decay",
-    "clip_norm",
-    "lr_schedule",
-    "ema_decay",
-)  # that every one of them says; fmt: skip
+    "optimizer", "learning_rate", "batch_size", "epochs", "warmup_steps", "weight_decay", "clip_norm", "lr_schedule", "ema_decay",
+)  # fmt: skip
 # The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
 OF_THE_SHAPES = {"synthetic_images": 4000, "max_boxes_per_image": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
     "epochs", "learning_rate", "weight_decay", "clip_norm", "lr_schedule", "lr_milestones", "micro_batch_size", "precision",
-    "remat",
-    "num_workers", "eval_interval", "patience", "num_input_workers", "prefetch_bytes", "cache_bytes", "cache_dir",
+    "remat", "num_workers", "eval_interval", "patience", "num_input_workers", "prefetch_bytes", "cache_bytes", "cache_dir",
     "max_bad_fraction", "checkpoint_interval_s", "checkpoint_interval_steps", "max_checkpoints", "tensorboard", "max_restarts",
 )  # fmt: skip
 
@@ -124,7 +116,7 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
     for name in settings.augmentations:
         if name not in augment_names():
             meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
-            raise InvalidInputError(f"{at('augmentations')}augment: there is no '{name}'.{meant}")
+            raise InvalidInputError(f"{at('augmentations')}augmentations: there is no '{name}'.{meant}")
     if settings.format is not None and settings.format not in format_names():
         expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
         raise InvalidInputError(f"{at('format')}format: {expected}")
@@ -148,7 +140,7 @@ def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, s
 @cache
 def augment_names() -> list[str]:
     """The keys of `NAMED` in data/augment/names.py, read without loading it: that would load NumPy."""
-    tree = ast.parse((Path(__file__).parents[1] / "data" / "augmentations" / "names.py").read_text(encoding="utf-8"))
+    tree = ast.parse((Path(__file__).parents[1] / "data" / "augment" / "names.py").read_text(encoding="utf-8"))
     (named,) = (node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMED")
     assert isinstance(named, ast.Dict)
     return [ast.literal_eval(key) for key in named.keys if key is not None]

@@ -11,6 +11,7 @@ image_px = [640, 960]
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
 import json
 import re
@@ -77,8 +78,9 @@ def notes(path: Path | str) -> list[str]:
 
 def _refuse_unknown(name: str, value: Any, place: str) -> None:
     """In a table that we do not have, SOLVER.BASE_LR say, the names are looked at, too."""
-    inner = [f"{name}.{each}" for each in value] if isinstance(value, dict) and name not in settings.names() else []
-    named = next((each for each in inner if setting_meant(each, ())), name)
+    is_table = isinstance(value, dict) and not difflib.get_close_matches(name, settings.names(), n=1)
+    inner = [f"{name}.{each}" for each in value] if is_table else []
+    named = next((each for each in inner if setting_meant(each, settings.names())), name)
     settings.refuse_unknown(OLD_NAMES.get(named, named), f"{place}: ")
 
 

@@ -45,8 +45,8 @@ class Given:
     """Paths that were said beside the config, and go before its own."""
 
     data: str | None = None
-    labels: str | None = None
-    validation: str | None = None
+    label_map: str | None = None
+    val_data: str | None = None
     out: str | None = None  # the folder of the import: links to records may be put there
 
 
@@ -59,7 +59,7 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
     )
     ledger.follow("format", "tfrecord", "records of the API")
     _records("data", train, given, beside, found, ledger)
-    _label_map(train, given.labels, beside, found, ledger)
+    _label_map(train, given.label_map, beside, found, ledger)
     _records("val_data", first, given, beside, found, ledger)
     labels = train.word("label_map_path") or first.word("label_map_path")
     for reader in (first, *further):

@@ -1,9 +1,9 @@
 """Workers on the nodes of a Ray cluster: `unstall train --engine ray --num-workers N --out PLACE` has Ray Train start them.
 
 Ray finds room for N workers, each with a card where the cluster has cards. Each of its workers runs `unstall train --resume
-auto`, told its number by UNSTALL_WORKER: so on every node our supervisor stands beside the worker, names what goes wrong and starts it again.
-A node that is lost is Ray's to notice: it starts all workers anew, elsewhere, and the run goes on from its checkpoint. PLACE must
-be in reach of every node, a shared folder or a bucket, and Unstall installed there.
+auto`, told its number by UNSTALL_WORKER: so on every node our supervisor stands beside the worker, names what goes wrong and
+starts it again. A node that is lost is Ray's to notice: it starts all workers anew, elsewhere, and the run goes on from its
+checkpoint. PLACE must be in reach of every node, a shared folder or a bucket, and Unstall installed there.
 """
 
 from __future__ import annotations
