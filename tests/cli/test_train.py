@@ -110,7 +110,7 @@ def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -
     told = as_json("train", "--config", str(file), "--show-settings")
     assert told["settings"]["data"] == photographs and told["settings"]["max_boxes_per_image"] == 10
     assert tomllib.loads(text)["model"] == told["settings"]["model"]
-    assert f"# rate = {told['settings']['learning_rate']}\n" in text  # the recipe's, which holds
+    assert f"# learning_rate = {told['settings']['learning_rate']}\n" in text  # the recipe's, which holds
 
 
 def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, tmp_path: Path) -> None:
@@ -201,4 +201,4 @@ def test_without_the_file_nothing_is_said(folder: Path) -> None:
 
 def test_lr_find_refuses_rates_in_the_wrong_order() -> None:
     done = call("lr-find", "--min-lr", "1", "--max-lr", "0.1")
-    assert done.returncode == 2 and "--least: expected less than --most (0.1). Received: 1" in done.stderr
+    assert done.returncode == 2 and "--min-lr: expected less than --max-lr (0.1). Received: 1" in done.stderr

@@ -123,7 +123,7 @@ def test_on_a_machine_of_googles_project_and_region_are_its_own(here: Google, mo
     ("options", "said"),
     [
         (["--machine", "g2-standard-8", "--data", "/data/coco"], "--data: expected a place in a bucket"),
-        (["--machine", "z9-huge"], "the table of machines does not know 'z9-huge'. Say its cards"),
+        (["--machine", "z9-huge"], "the table of machines does not know 'z9-huge'. Say its accelerators"),
         (["--machine", "g2-standard-8", "--region", "Iowa"], "--region: expected a region, as in us-central1. Received: 'Iowa'"),
         (["--machine", "g2-standard-8", "--out", "/tmp/run"], "--out: expected gs://BUCKET/FOLDER"),
         (["--machine", "g2-standard-8", "--out", "gs://bucket"], "--out: expected a folder in the bucket"),

@@ -33,5 +33,5 @@ def _told(name: str) -> dict[str, Any]:
         "batch_size": settings.batch_size,
         "epochs": settings.epochs,
         "optimizer": settings.optimizer,
-        "rate": settings.learning_rate,
+        "learning_rate": settings.learning_rate,
     }

@@ -155,7 +155,7 @@ def _rate(rates: Node, course: Course, length: Length, ledger: Ledger) -> None:
     if kind == "exponential_decay_learning_rate":
         drops = "the rate drops to a tenth where the API's has fallen half way to it"
         why = f"there is no exponential course here: {drops if course.drops_at_steps else 'it falls by too little to be a tenth'}"
-        to = f'schedule = "{_schedule(course, length)}"'
+        to = f'lr_schedule = "{_schedule(course, length)}"'
         ledger.changed(inner, "decay_steps", "decay_factor", "staircase", "min_learning_rate", to=to, why=why)
     if course.drops_at_steps and length.total_steps:
         _drops(inner, course, length, ledger)
@@ -197,6 +197,6 @@ def _drops(inner: Node, course: Course, length: Length, ledger: Ledger) -> None:
         elif step in course.drops_at_steps and course.is_exact:
             ledger.carried(each, to=to)
         elif step == course.warmup_steps:
-            ledger.carried(each, to="rate, warmup_steps")
+            ledger.carried(each, to="learning_rate, warmup_steps")
         else:
             ledger.changed(each, to=to, why=why or "the rate is that of the steps before")

@@ -68,7 +68,7 @@ def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
     if own and not own & theirs:
         learned, there = some(classes), some(apart.classes)
         raise InvalidInputError(
-            f"validation: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}."
+            f"val_data: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}."
         )
 
 
@@ -118,7 +118,7 @@ def _scored(data: DataSet) -> DataSet:
     if VALIDATION in data.splits():
         return only(data, VALIDATION)
     if not data.examples:
-        raise InvalidInputError(f"validation: there is no example in '{data.path}'.")
+        raise InvalidInputError(f"val_data: there is no example in '{data.path}'.")
     return data
 
 

@@ -37,7 +37,7 @@ def cards_for(workers: int, cards: list[str]) -> list[str]:
         return [""] * workers
     if len(cards) < workers:
         raise InvalidInputError(
-            f"workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
+            f"num_workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
             "To compute on the cores instead, set JAX_PLATFORMS=cpu"
         )
     return cards[:workers]
